@@ -1,5 +1,6 @@
-//! Lists connected devices from `/sys`: serial ports of USB devices here, HID and input devices in `usb`. No port is
-//! opened, because that would raise its DTR line, which resets many boards.
+//! Lists the connected devices that `/sys` describes. This module lists the serial ports of USB devices, and its
+//! submodule `usb` lists HID and input devices. No port is opened, because that would raise its DTR line, which resets
+//! many boards.
 
 mod usb;
 
@@ -11,7 +12,7 @@ use std::path::Path;
 /// A connected device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// Port or node, e.g. `/dev/ttyACM0` or `/dev/hidraw0`.
+    /// Path of the port or device node, e.g. `/dev/ttyACM0` or `/dev/hidraw0`.
     pub port: String,
     /// Serial number of the USB device; empty if it has none.
     pub serial_number: String,
@@ -19,11 +20,11 @@ pub struct Found {
     pub name: String,
     /// USB vendor and product ids, as in `2341:0043`.
     pub usb: String,
-    /// The `kind` for its device file, or [`NO_BACKEND`].
+    /// Value of `kind` in a device file for this device, or [`NO_BACKEND`].
     pub backend: &'static str,
     /// Number of axes, if known before the device is opened.
     pub axes: Option<usize>,
-    /// Description of its force feedback; empty if not known before the device is opened.
+    /// Description of the force feedback; empty if not known before the device is opened.
     pub capabilities: String,
     /// Obstacles to using the device, each with its remedy.
     pub missing: Vec<String>,
@@ -38,8 +39,8 @@ impl Found {
         self.backend != NO_BACKEND
     }
 
-    /// Returns the shortest device file for this device. A serial device is identified by its serial number if it has
-    /// one, because port names change.
+    /// Returns the text of a minimal device file for this device. A device on a serial port is identified by its serial
+    /// number, if it has one that needs no escaping, because port names change.
     pub fn device_file(&self) -> String {
         let is_serial = KINDS.iter().any(|kind| kind.name == self.backend && kind.keys.contains(&"port"));
         let (key, place) = match (is_serial, self.has_plain_number()) {
@@ -51,7 +52,7 @@ impl Found {
         format!("kind = \"{}\"\n{key} = \"{place}\"\n{axes}", self.backend)
     }
 
-    /// Whether it has a serial number that needs no escaping in a device file.
+    /// Whether the device has a serial number that needs no escaping in a device file.
     fn has_plain_number(&self) -> bool {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
         !self.serial_number.is_empty() && self.serial_number.chars().all(plain)
@@ -63,7 +64,7 @@ pub fn found() -> Vec<Found> {
     found_under(Path::new("/"))
 }
 
-/// Like [`found`], with a different root directory, for tests.
+/// Like [`found`], but with `root` instead of `/` as the root directory, for tests.
 pub fn found_under(root: &Path) -> Vec<Found> {
     let ports = usb_port::list_in(root);
     let found = ports.iter().filter_map(|port| serial_port(root, port));
@@ -93,7 +94,8 @@ fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
     missing
 }
 
-/// Lists the permissions that the user lacks to open a node, with the remedy. The node is not opened.
+/// Returns an error message with the remedy if the user lacks permission to open a node, otherwise nothing. The node is
+/// not opened.
 fn missing_rights(node: &Path) -> Vec<String> {
     use rustix::fs::{Access, access};
     let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";

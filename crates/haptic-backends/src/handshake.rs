@@ -7,10 +7,10 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longest wait for bytes before `stop` is checked.
+/// Maximum wait for bytes before `stop` is checked again.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
-/// A link that may block.
+/// A link whose calls may block.
 pub trait Link {
     /// Sends all bytes.
     ///
@@ -18,7 +18,7 @@ pub trait Link {
     /// If the device is gone.
     fn send(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits for bytes and returns their number; zero if none arrived in time.
+    /// Waits at most `within` for bytes, reads them into `buffer` and returns their number; zero if none arrived.
     ///
     /// # Errors
     /// If the device is gone.

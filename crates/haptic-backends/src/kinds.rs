@@ -25,14 +25,15 @@ pub struct Backend {
     pub spec: &'static KindSpec,
     /// Opens the configured device, ready to be read and written.
     pub open: fn(&DeviceConfig, &OpenContext) -> OpenResult,
-    /// Recognises a device before it is opened. None if USB ids do not identify devices of this kind.
+    /// Recognises a device before it is opened. None if devices of this kind cannot be recognised before they are
+    /// opened.
     pub recognise: Option<fn(&Candidate<'_>) -> Option<Recognised>>,
 }
 
 /// An open device, or the reason it cannot be opened.
 pub type OpenResult = Result<Box<dyn Device>, OpenError>;
 
-/// Parameters for opening a device besides its configuration.
+/// Parameters for opening a device, in addition to its configuration.
 #[derive(Clone, Debug)]
 pub struct OpenContext {
     /// Priority of the real-time loop. Threads that serve a device run below it, so that they never delay the loop.
@@ -45,16 +46,16 @@ pub struct OpenContext {
 /// A connected device, as the kernel describes it.
 #[derive(Clone, Copy, Debug)]
 pub enum Candidate<'a> {
-    /// Serial port of a USB device, with vendor and product as four hexadecimal digits.
+    /// Serial port of a USB device.
     SerialPort {
-        /// USB vendor id.
+        /// USB vendor id, four hexadecimal digits.
         vendor: &'a str,
-        /// USB product id.
+        /// USB product id, four hexadecimal digits.
         product: &'a str,
     },
     /// HID device.
     Hid(&'a HidrawInfo),
-    /// Device of the input layer.
+    /// Device of the kernel's input layer.
     Input(&'a NodeInfo),
 }
 
@@ -67,11 +68,11 @@ pub struct Recognised {
     pub capabilities: String,
 }
 
-/// All backends. If several recognise a device, the last one in this list drives it.
+/// All backends. If several recognise a device, the last of them in this list drives it.
 pub static BACKENDS: [&Backend; 6] =
     [&serial::BACKEND, &haply::BACKEND, &odrive::BACKEND, &hid_pid::BACKEND, &hid_native::BACKEND, &evdev::BACKEND];
 
-/// All device kinds: the simulated one and those that this crate drives.
+/// All device kinds: the simulated kind and the kind of each backend.
 pub static KINDS: Kinds = &{
     let mut kinds = [&SIMULATED; BACKENDS.len() + 1];
     let mut index = 0;
@@ -87,7 +88,8 @@ pub fn backend_of(kind: &KindSpec) -> Option<&'static Backend> {
     BACKENDS.iter().copied().find(|backend| backend.spec == kind)
 }
 
-/// Returns the kind of the backend that would drive a connected device, and the properties of the device.
+/// Returns the kind of the backend that would drive a connected device, and the properties of the device; None if no
+/// backend recognises it.
 pub fn recognise(candidate: &Candidate<'_>) -> Option<(&'static KindSpec, Recognised)> {
     BACKENDS.iter().rev().find_map(|backend| Some((backend.spec, backend.recognise?(candidate)?)))
 }

@@ -10,16 +10,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Number of distinct sequence numbers.
 const NUMBERS: usize = 256;
 
-/// Entry of a sequence number that has no command in flight.
+/// Value in `sent_at_ns` for a sequence number without a command in flight.
 const NOT_SENT: u64 = 0;
 
-/// Statistics of one device over all its sessions.
+/// Statistics of the link to one device, over all its sessions.
 pub struct LinkMonitor {
-    /// Time at which the command of each sequence number was sent, ns.
+    /// Time at which the command with each sequence number was sent, ns, or `NOT_SENT`.
     sent_at_ns: [AtomicU64; NUMBERS],
     next_sequence: AtomicU8,
     commands: AtomicU64,
-    /// Commands that were answered or counted as lost.
+    /// Number of commands that were answered or counted as lost.
     settled: AtomicU64,
     counters: Mutex<Counters>,
 }
@@ -46,7 +46,7 @@ impl Default for LinkMonitor {
 }
 
 impl LinkMonitor {
-    /// Returns the sequence number of the next frame. Both threads may call this.
+    /// Returns the sequence number of the next frame. The tick and the receiving thread may both call this.
     ///
     /// Real-time: one atomic addition.
     pub fn next_sequence(&self) -> u8 {
@@ -92,7 +92,8 @@ impl LinkMonitor {
         })
     }
 
-    /// Counts the unanswered commands between two answered ones as lost. Not real-time: takes a lock.
+    /// Counts the unanswered commands with sequence numbers between `answered` and `answered_now` as lost. Not
+    /// real-time: takes a lock.
     pub fn record_gap(&self, answered: u8, answered_now: u8) {
         let between = usize::from(haptic_wire::sequence::lost_between(answered, answered_now));
         let numbers = (1..=between).map(|step| answered.wrapping_add(step as u8));
@@ -114,13 +115,13 @@ impl LinkMonitor {
         self.settled.store(self.commands(), Ordering::Release);
     }
 
-    /// Records lost commands. Not real-time: takes a lock.
+    /// Records that `count` commands were lost. Not real-time: takes a lock.
     pub fn record_lost(&self, count: u64) {
         self.settled.fetch_add(count, Ordering::AcqRel);
         self.counters().frames_lost += count;
     }
 
-    /// Records damaged frames. Not real-time: takes a lock.
+    /// Records that `count` frames were damaged. Not real-time: takes a lock.
     pub fn record_damaged(&self, count: u32) {
         if count > 0 {
             self.counters().crc_errors += u64::from(count);
@@ -132,7 +133,7 @@ impl LinkMonitor {
         self.counters().reconnects += 1;
     }
 
-    /// Returns the statistics; `rate_hz` is the service rate of the device. Not real-time: takes a lock.
+    /// Returns the statistics of the link; `rate_hz` is the service rate of the device. Not real-time: takes a lock.
     pub fn statistics(&self, rate_hz: f64) -> LinkStatistics {
         let counters = self.counters();
         let percentiles = counters.round_trips.percentiles();

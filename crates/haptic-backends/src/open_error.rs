@@ -18,9 +18,9 @@ pub enum OpenError {
     },
     /// Several connected devices match the device file.
     Ambiguous {
-        /// Keys of a device file that select one of them.
+        /// Device-file keys that can select one of the devices.
         keys: &'static str,
-        /// List of those devices.
+        /// List of the matching devices.
         present: String,
     },
     /// The device node cannot be opened.
@@ -43,9 +43,9 @@ pub enum OpenError {
     },
     /// The handshake failed.
     Handshake(HandshakeError),
-    /// The link was lost during the handshake, or a thread could not be started.
+    /// The link was lost during the handshake, or a thread could not be started, as described by the text.
     System(String),
-    /// An error of a named device or port.
+    /// An error together with the name of the device or port that it concerns.
     Of {
         /// Name of the device or port.
         device: String,
@@ -112,7 +112,7 @@ impl From<HandshakeError> for OpenError {
     }
 }
 
-/// Reason a port cannot be opened.
+/// Reason a serial port cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortError {
     /// No port has this name.
@@ -129,7 +129,7 @@ pub enum PortError {
     Busy {
         /// Name of the port.
         port: String,
-        /// Id of that process, if it can be determined.
+        /// Id of the process that has the port open, if it can be determined.
         process: Option<u32>,
     },
     /// The user lacks permission to open the port.

@@ -1,23 +1,25 @@
 //! The five-bar linkage of planar haptic devices: two motors on a base line, each with an upper and a lower link. The
 //! lower links are joined at the handle.
 //!
-//! Motor 1 is at the origin, motor 2 at (base, 0). The upper links, of length l, end at the elbows A and B; the lower
-//! links, of length L, meet at the handle P. Angles are measured anticlockwise from the x axis. Of the two assemblies
-//! for given motor angles, the handle is the one to the left of the line from A to B. Of the two positions of each
-//! elbow for a given handle, elbow 1 is the one that bends to the left and elbow 2 the one that bends to the right,
-//! seen from the base. Torques follow from virtual work: τ = Jᵀ·F.
+//! Motor 1 is at the origin, and motor 2 is at (base, 0). The upper links, of length l, end at the elbows A and B; the
+//! lower links, of length L, meet at the handle P. Angles are measured anticlockwise from the x axis. Of the two
+//! possible handle positions for given motor angles, P is the one to the left of the line from A to B. For a given
+//! handle position, A is to the left of the line from motor 1 to the handle, and B is to the right of the line from
+//! motor 2 to the handle. Virtual work gives the torques τ = Jᵀ·F for a force F on the hand, where J is the Jacobian
+//! from motor speeds to handle velocity.
 
 use nalgebra::{Matrix2, Vector2};
 
-/// Smallest permitted sine of the angle between the lower links. Poses below it are singular: the motors cannot resist
-/// a push in one direction, and entries of the Jacobian become very large. Well-conditioned poses are above 0.2.
+/// Smallest permitted sine of the angle between the lower links. Poses with a smaller sine count as singular: the
+/// motors cannot resist a push in one direction, and entries of the Jacobian become very large. In well-conditioned
+/// poses the sine is above 0.2.
 const MIN_LINK_SINE: f64 = 1e-3;
 
-/// Excess of a cosine over ±1 that is attributed to rounding at the edge of the workspace rather than to an unreachable
-/// handle.
+/// Maximum excess of the magnitude of a cosine over 1 that is attributed to rounding at the edge of the travel. With a
+/// larger excess, the handle position counts as unreachable.
 const EDGE_ROUNDING: f64 = 1e-12;
 
-/// Reason a pose has no solution.
+/// Reason the kinematics have no solution for a pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PoseError {
     /// The linkage cannot reach the pose.
@@ -56,7 +58,7 @@ pub struct Pantograph {
     pub base_m: f64,
 }
 
-/// Positions of the parts of the linkage.
+/// Motor angles of the linkage, with the positions of its elbows and its handle.
 #[derive(Clone, Copy, Debug)]
 struct Pose {
     angles_rad: Vector2<f64>,
@@ -66,21 +68,21 @@ struct Pose {
 }
 
 impl Pantograph {
-    /// Haply 2diy, version 3 (plastic).
+    /// Linkage of the Haply 2diy, version 3 (plastic).
     pub const HAPLY_V3: Self = Self { upper_link_m: 0.07, lower_link_m: 0.09, base_m: 0.038 };
-    /// Haply 2diy, version 2 (metal): both motors on one axis.
+    /// Linkage of the Haply 2diy, version 2 (metal), whose motors share one axis.
     pub const HAPLY_V2: Self = Self { upper_link_m: 0.07, lower_link_m: 0.09, base_m: 0.0 };
-    /// The older Haply kit.
+    /// Linkage of the older Haply kit.
     pub const HAPLY_KIT: Self = Self { upper_link_m: 0.05, lower_link_m: 0.07, base_m: 0.02 };
 
-    /// Returns the handle position for two motor angles, m.
+    /// Returns the handle position, m, for two motor angles.
     ///
     /// Real-time: four trigonometric functions, two square roots.
     pub fn handle_m(&self, angles_rad: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
         Ok(self.pose(angles_rad)?.handle_m)
     }
 
-    /// Returns the motor angles for a handle position, rad, from −π to π.
+    /// Returns the motor angles, rad, from −π to π, for a handle position.
     ///
     /// Real-time: four inverse and four plain trigonometric functions.
     pub fn angles_rad(&self, handle_m: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
@@ -104,7 +106,7 @@ impl Pantograph {
         Ok(self.jacobian_at(&self.pose(angles_rad)?))
     }
 
-    /// Returns the motor torques that apply a force to the hand, N·m.
+    /// Returns the motor torques, N·m, that apply a force to the hand.
     ///
     /// Real-time: as [`Self::jacobian`].
     pub fn torques_n_m(&self, angles_rad: Vector2<f64>, force_n: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
@@ -141,7 +143,8 @@ impl Pantograph {
         Ok(Pose { angles_rad, elbow_1_m, elbow_2_m, handle_m })
     }
 
-    /// Solves (P−A)·(P'−A') = 0 and (P−B)·(P'−B') = 0 for P': both lower links keep their lengths.
+    /// Returns the Jacobian at a pose. It follows from (P−A)·(P'−A') = 0 and (P−B)·(P'−B') = 0, where ' denotes a
+    /// velocity: both lower links keep their lengths.
     fn jacobian_at(&self, pose: &Pose) -> Matrix2<f64> {
         let (link_1, link_2) = (pose.handle_m - pose.elbow_1_m, pose.handle_m - pose.elbow_2_m);
         let elbow_speed = |angle_rad: f64| {

@@ -1,13 +1,14 @@
 //! Protocols as pure state machines: a handshake, a receive half and a transmit half.
 //!
-//! None of them has a clock or a port: bytes and times are arguments, bytes and samples are results. A protocol can
+//! None of them has a clock or a port: bytes and times are arguments, and bytes and samples are results. A protocol can
 //! therefore be tested without a device, and the same protocol can be used on serial lines and in HID reports.
 
 use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs, WriteError};
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Capacity of [`TxBytes`]. Commands have at most 64 bytes, one full-speed USB packet; some handshakes send more.
+/// Capacity of [`TxBytes`], bytes. Commands have at most 64 bytes, the size of a full-speed USB packet; some messages
+/// of handshakes are longer.
 pub const TX_MAX: usize = 128;
 
 /// Bytes to send, in a buffer of fixed capacity.
@@ -21,7 +22,7 @@ impl TxBytes {
     /// No bytes.
     pub const EMPTY: Self = Self { bytes: [0; TX_MAX], length: 0 };
 
-    /// Copies the first `TX_MAX` of these bytes.
+    /// Copies the given bytes, at most the first [`TX_MAX`].
     ///
     /// Real-time: one short copy.
     pub fn new(bytes: &[u8]) -> Self {
@@ -40,7 +41,7 @@ impl TxBytes {
         self.length = (self.length + bytes.len()).min(TX_MAX);
     }
 
-    /// The bytes.
+    /// The bytes to send.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
@@ -64,14 +65,15 @@ pub struct Sample {
     pub joints_rad: Vector2<f64>,
     /// Health of the device.
     pub health: Health,
-    /// Earliest time at which the sample can have been taken: the time at which the command that it answers was sent.
+    /// Earliest time at which the sample can have been taken: the time at which the command that it answers was sent,
+    /// or the time of reception if that is unknown.
     pub taken_at: MonotonicNs,
     /// Sequence number of the sample; wraps.
     pub sequence: u32,
 }
 
 impl Default for Sample {
-    /// Placeholder before the first sample.
+    /// Creates the placeholder used before the first sample.
     fn default() -> Self {
         Self {
             position_m: Vector2::zeros(),
@@ -101,30 +103,30 @@ pub enum HandshakeError {
     },
     /// The firmware uses an incompatible version of the protocol.
     Version {
-        /// Version of the firmware.
+        /// Protocol version of the firmware: major, minor.
         theirs: (u8, u8),
-        /// Version of this program.
+        /// Protocol version of this program: major, minor.
         ours: (u8, u8),
     },
     /// The board does not have the number of axes given in the device file.
     Axes {
-        /// Number in the device file.
+        /// Number of axes in the device file.
         wanted: u8,
         /// Number of axes of the board.
         found: u8,
     },
     /// The board is not the one from the first session.
     OtherBoard {
-        /// Serial number of the first board.
+        /// Serial number of the board from the first session.
         wanted: String,
-        /// Serial number of this board.
+        /// Serial number of the board that answered.
         found: String,
     },
     /// The device rejected or did not answer a request. The text gives the reason.
     Refused(String),
-    /// The arm is not at its home stop at start.
+    /// The arm is not at its home stop during setup.
     NotHome {
-        /// Angles of the encoders, in whole degrees.
+        /// Angles that the encoders report, in whole degrees.
         found_deg: (i32, i32),
         /// Angles at the home stop, in whole degrees.
         home_deg: (i32, i32),
@@ -178,9 +180,9 @@ impl std::error::Error for HandshakeError {}
 
 /// Next step of a handshake.
 pub enum Step {
-    /// Send these bytes.
+    /// Send these bytes, then call [`Handshake::step`] again.
     Send(TxBytes),
-    /// Receive until the given time, then call [`Handshake::step`] again.
+    /// Receive until the given time at the latest, then call [`Handshake::step`] again.
     Wait {
         /// Latest time of the next step.
         until: MonotonicNs,
@@ -196,15 +198,15 @@ pub trait Handshake: Send {
     /// Handles received bytes.
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs);
 
-    /// Returns the next step.
+    /// Returns the step to take at `now`.
     fn step(&mut self, now: MonotonicNs) -> Step;
 }
 
 /// A session with a device that is ready for commands.
 pub struct OpenSession {
-    /// Name, serial number and firmware.
+    /// Identity of the device, such as its name and serial number.
     pub identity: Identity,
-    /// Force, travel and rate.
+    /// Limits of the device: force, travel and rate.
     pub limits: Limits,
     /// Encodes efforts as bytes.
     pub transmit: Box<dyn TransmitHalf>,
@@ -214,7 +216,7 @@ pub struct OpenSession {
 
 /// Transmit half of a protocol: encodes efforts as bytes.
 pub trait TransmitHalf: Send {
-    /// Encodes a command that is sent at `now`. `newest` is the newest sample.
+    /// Encodes an effort as a command that is sent at `now`. `newest` is the newest sample from the device.
     ///
     /// # Errors
     /// If the effort is not finite; the command then requests zero force.
@@ -227,7 +229,7 @@ pub trait TransmitHalf: Send {
     /// Real-time: constant.
     fn cancel_last(&mut self) {}
 
-    /// Returns the bytes that end all force.
+    /// Returns the stop frame: the bytes that end all force.
     fn stop_frame(&mut self) -> TxBytes;
 }
 
@@ -246,7 +248,7 @@ pub trait ReceiveHalf: Send {
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received;
 }
 
-/// A protocol with its settings; opens a session at the start and after every loss.
+/// A protocol with its settings. It opens one session at the start and another after every loss of the link.
 pub trait Protocol: Send {
     /// Starts a handshake on a link that was just opened.
     fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake>;

@@ -4,7 +4,7 @@ use haptic_device::Limits;
 use haptic_wire::{AxisInfo, AxisKind, FULL_SCALE_Q15};
 use nalgebra::Vector2;
 
-/// Scale of one axis.
+/// Conversion from the counts and efforts of one axis to metres and newtons at the handle, and back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AxisScale {
     /// Displacement of the handle per count, m; negative if counts decrease along the axis of the device frame.
@@ -42,12 +42,12 @@ impl AxisScale {
         Self { travel_m: (ends_m.0.min(ends_m.1), ends_m.0.max(ends_m.1)), ..scale }
     }
 
-    /// Returns the position of the handle, device frame, m.
+    /// Returns the position of the handle at the given counts, device frame, m.
     pub fn position_m(&self, counts: f64) -> f64 {
         (counts - self.centre_counts) * self.m_per_count
     }
 
-    /// Returns the effort for a force, Q15, clamped to full scale; zero if the force is NaN.
+    /// Returns the effort, Q15, that applies a force, clamped to full scale; zero if the force is NaN.
     ///
     /// Real-time: one division.
     pub fn effort_q15(&self, force_n: f64) -> i16 {
@@ -56,14 +56,15 @@ impl AxisScale {
         libm::round(force_n / self.full_scale_n * full).clamp(-full, full) as i16
     }
 
-    /// Returns the largest effort that does not exceed a force, Q15.
+    /// Returns the largest effort, Q15, whose force does not exceed `max_force_n`.
     pub fn limit_q15(&self, max_force_n: f64) -> u16 {
         let full = f64::from(FULL_SCALE_Q15);
         (max_force_n / self.full_scale_n * full).clamp(0.0, full) as u16
     }
 }
 
-/// Returns the limits of a device with these axes. The travel of a missing axis is unlimited.
+/// Returns the limits of a device with these axes. The weakest axis limits the force, and the travel of a missing axis
+/// is unlimited.
 pub fn limits(scales: &[AxisScale], rate_hz: f64) -> Limits {
     let end_m =
         |end: fn(&AxisScale) -> f64, missing: f64| Vector2::from_fn(|axis, _| scales.get(axis).map_or(missing, end));
@@ -75,7 +76,7 @@ pub fn limits(scales: &[AxisScale], rate_hz: f64) -> Limits {
     }
 }
 
-/// Returns the largest encoder step of the axes, m.
+/// Returns the largest displacement of the handle per count among the axes, m.
 pub fn encoder_step_m(scales: &[AxisScale]) -> f64 {
     scales.iter().map(|scale| scale.m_per_count.abs()).fold(0.0, f64::max)
 }

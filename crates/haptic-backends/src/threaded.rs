@@ -33,9 +33,9 @@ use std::time::Duration;
 
 /// Time for which a device that reports only changes counts as present after the last successful read or write, ns.
 const PRESENT_NS: u64 = 100_000_000;
-/// Longest wait of a thread before it checks whether the device is being closed.
+/// Maximum wait of a thread before it checks again whether the device is being closed.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
-/// Longest wait for the threads to end when the device is closed.
+/// Maximum wait for the threads to end when the device is closed.
 const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
 /// Finds, opens and arms a device, at the start and after every loss.
@@ -58,7 +58,7 @@ pub struct Connection {
 /// Content of one message from a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Received {
-    /// No message arrived in time, or none with a position or a condition.
+    /// No message arrived in time, or the message contained neither a position nor the condition of the device.
     Nothing,
     /// Position of the handle, device frame, m, and the reason the device applies no force, if any. The time of
     /// reception counts as the time of the sample; the velocity is estimated.
@@ -69,7 +69,7 @@ pub enum Received {
     Condition(Option<FaultCode>),
 }
 
-/// State of the handle, device frame.
+/// A complete sample of a device. Position and velocity are those of the handle, device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
     /// Position, m.
@@ -84,13 +84,13 @@ pub struct Measurement {
 
 /// Receiving direction of a link.
 pub trait Receiver: Send {
-    /// Waits for the next message, at most `wait`.
+    /// Waits at most `wait` for the next message and returns its content.
     ///
     /// # Errors
     /// If the device is gone.
     fn receive(&mut self, wait: Duration) -> io::Result<Received>;
 
-    /// Returns the reporting mode. The silence of a device that streams is a loss.
+    /// Returns the reporting mode of the device. The silence of a device that streams counts as a loss.
     fn reporting_mode(&self) -> ReportingMode {
         ReportingMode::Unknown
     }
@@ -126,8 +126,8 @@ pub enum SendOutcome {
 
 /// Sending direction of a link.
 pub trait Transmitter: Send {
-    /// Writes at most one message that brings the device closer to `force_n`, device frame. `is_new` is true if the
-    /// tick has written an effort since the last call.
+    /// Writes at most one message that brings the force of the device closer to `force_n`, device frame. `is_new` is
+    /// true if the tick has written an effort since the last call.
     ///
     /// # Errors
     /// If the device is gone.
@@ -155,7 +155,7 @@ fn start_thread(name: &str, priority: u8, body: impl FnOnce() + Send + 'static) 
     spawn(request, |_| body()).map(drop)
 }
 
-/// Newest state of the device, from the receiving thread to the tick.
+/// Newest state of the device, which the receiving thread passes to the tick.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     position_m: Vector2<f64>,
@@ -166,7 +166,7 @@ struct Sample {
     fault: Option<FaultCode>,
     /// Newest fault, even if it has ended.
     newest_fault: Option<FaultCode>,
-    /// Number of faults so far, wrapping.
+    /// Number of faults so far; wraps.
     faults: u32,
     /// Whether the device sends samples even when nothing has changed.
     streams: bool,
@@ -211,7 +211,7 @@ pub struct ThreadedDevice {
     efforts: LatestWriter<Effort>,
     samples: LatestReader<Sample>,
     sender: Thread,
-    /// Disconnected when both threads have ended: each thread drops its sender at its end.
+    /// Channel that is disconnected when both threads have ended: each thread drops its sender when it ends.
     ended: mpsc::Receiver<()>,
     sequence: u32,
     /// Value of [`Sample::faults`] that the tick read last.
@@ -220,8 +220,8 @@ pub struct ThreadedDevice {
 }
 
 impl ThreadedDevice {
-    /// Starts the threads of a connected device with this priority. `encoder_step_m` is used to estimate the velocity
-    /// of devices that report only positions.
+    /// Starts the threads of a connected device with the given priority. `encoder_step_m` is used to estimate the
+    /// velocity of devices that report only positions.
     ///
     /// # Errors
     /// If a thread cannot be started.
@@ -362,7 +362,8 @@ impl Drop for ThreadedDevice {
     }
 }
 
-/// Returns the velocity if nothing has changed since the newest sample: zero once that sample is old.
+/// Returns the velocity of a device that has reported no change since the newest sample: that of the sample, or zero
+/// once the sample is old.
 fn settled(sample: &Sample, now: MonotonicNs) -> Vector2<f64> {
     let is_old = now.0.saturating_sub(sample.at_ns) > STREAM_GAP_NS;
     if is_old { Vector2::zeros() } else { sample.velocity_m_per_s }

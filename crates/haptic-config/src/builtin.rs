@@ -8,7 +8,7 @@ use std::path::Path;
 pub struct Library {
     /// Kind of the files: `scene`, `profile` or `device`.
     pub kind: &'static str,
-    /// Names and texts; the first is the default.
+    /// Names and texts of the files; the first file is the default.
     pub entries: &'static [(&'static str, &'static str)],
 }
 
@@ -20,12 +20,13 @@ pub static SCENES: Library = Library { kind: "scene", entries: SCENE_FILES };
 /// Built-in profiles.
 pub static PROFILES: Library = Library { kind: "profile", entries: PROFILE_FILES };
 
-/// Built-in devices.
+/// Built-in device files.
 pub static DEVICES: Library = Library { kind: "device", entries: DEVICE_FILES };
 
 impl Library {
-    /// Opens a built-in or a file. A bare word names a built-in before it names a file, so that the same command has
-    /// the same meaning in every folder; `./word` always names the file.
+    /// Opens a built-in or, if there is none of that name, a file; `folder` is the folder to which a relative path
+    /// refers. Built-ins come first, so that the same command has the same meaning in every folder; `./word` always
+    /// names a file.
     ///
     /// # Errors
     /// If there is neither a built-in nor a readable file of that name.
@@ -41,7 +42,7 @@ impl Library {
         Source::read(&path)
     }
 
-    /// Returns the built-in of that name, if any.
+    /// Returns the built-in with the given name, if any.
     pub fn built_in(&self, name: &str) -> Option<Source> {
         let (_, text) = self.entries.iter().find(|(entry, _)| *entry == name)?;
         Some(Source::in_memory(&format!("built-in {} '{name}'", self.kind), text))

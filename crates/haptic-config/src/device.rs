@@ -24,7 +24,8 @@ fn load_device(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors
     document.finish(Some(device))
 }
 
-/// Returns the top-level keys of the file, for the test that compares them with the table in [`crate::kind`].
+/// Returns the top-level keys that device files may have, for the test that compares them with the table in
+/// [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     static SIMULATED_ONLY: [&KindSpec; 1] = [&SIMULATED];
@@ -57,8 +58,8 @@ fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
     device
 }
 
-/// Returns a warning for each key without effect. These are not errors, because a file may serve several kinds, one of
-/// which is chosen.
+/// Returns a warning for each key without effect. Such a key is not an error, because a file may serve several kinds,
+/// one of which is chosen.
 fn ignored_keys(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Vec<String> {
     let mut keys: Vec<&'static str> = Vec::new();
     for key in kinds.iter().flat_map(|kind| kind.keys) {
@@ -134,7 +135,8 @@ fn watchdog_s(root: &Section<'_>, default: f64) -> f64 {
     watchdog_s
 }
 
-/// Assumed damping of hardware that was not measured, N·s/m: low, so that the stability margins are conservative.
+/// Assumed damping of hardware whose damping was not measured, N·s/m: low, so that the stability margins are
+/// conservative.
 const ASSUMED_DAMPING_N_S_PER_M: f64 = 0.05;
 
 fn model(section: &Section<'_>, axes: usize, damping_is_assumed: bool) -> DeviceModel {

@@ -7,9 +7,9 @@ use std::fmt;
 pub struct Problem {
     /// Name of the file as the user gave it.
     pub file: String,
-    /// Line and column; `None` for a problem with the whole file.
+    /// Location of the problem; `None` if it concerns the whole file.
     pub position: Option<Position>,
-    /// Key, such as `body[2].friction`; empty if the problem has no key.
+    /// Key with the problem, such as `body[2].friction`; empty if the problem has no key.
     pub key: String,
     /// Description of the problem.
     pub problem: String,
@@ -17,12 +17,12 @@ pub struct Problem {
     pub remedy: String,
 }
 
-/// Position in a text, in lines and characters.
+/// Position in a text, as line and column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Position {
-    /// Line, from 1.
+    /// Number of the line, counted from 1.
     pub line: usize,
-    /// Column, from 1.
+    /// Number of the character in the line, counted from 1.
     pub column: usize,
 }
 

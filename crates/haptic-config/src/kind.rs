@@ -13,13 +13,13 @@ pub enum FileKind {
     Scene,
     /// Profile: a scene, a device and settings.
     Profile,
-    /// Device and its model.
+    /// Device: its kind, its address and its model.
     Device,
     /// Prescribed hand, as CSV.
     Hand,
 }
 
-/// Top-level keys of each kind of TOML file. A test compares them with those that the parsers read.
+/// Top-level keys of each kind of TOML file. A test compares them with the keys that the parsers read.
 const KEYS: [(FileKind, &[&str]); 3] = [
     (FileKind::Scene, &["world", "body", "pair", "joint", "tool"]),
     (FileKind::Profile, &["scene", "device", "coupling", "mapping", "safety", "realtime", "view"]),
@@ -51,8 +51,8 @@ const KEYS: [(FileKind, &[&str]); 3] = [
 const MAX_SLIPS: usize = 2;
 
 impl FileKind {
-    /// Detects the kind of a file. It is the kind to which most of the file's keys belong; if no key belongs to any
-    /// kind, the one with the most similar keys. A `.csv` file is a prescribed hand.
+    /// Detects the kind of a file: the kind to which most of the file's keys belong or, if no key belongs to any kind,
+    /// the kind whose keys most of them resemble. A `.csv` file is a prescribed hand.
     ///
     /// # Errors
     /// If the text is not TOML or no key identifies a kind.
@@ -65,8 +65,8 @@ impl FileKind {
         best(table, 0).or_else(|| best(table, MAX_SLIPS)).ok_or_else(|| unknown(source, table))
     }
 
-    /// Returns the errors of a file that was read as this kind. If the file is of another kind, this is the only error,
-    /// because its keys are then not mistakes.
+    /// Returns the errors of a file that was read as this kind. If the file is of another kind and has no key of this
+    /// one, the wrong kind is the only error returned, because the keys are then not mistakes.
     pub fn explain(self, source: &Source, errors: FileErrors) -> FileErrors {
         match Self::detect(source) {
             Ok(kind) if kind != self && !self.has_a_key_of(source) => kind.instead_of(self, source),

@@ -3,7 +3,8 @@
 //! A [`source::Source`] is the text of a file or of a built-in. [`scene::load`], [`profile::load`], [`device::load`]
 //! and [`hand::load`] parse it and check every value once. They return plain data that the rest of the program can rely
 //! on, or [`error::FileErrors`]: all problems with file, line, column, key and remedy. [`setup::Setup`] opens a profile
-//! together with the scene, the device and the hand that it names; [`stability`] and [`proposals`] assess the result.
+//! together with the scene and the device that it names, and a hand file if one is given; [`stability`] and
+//! [`proposals`] assess the result.
 //!
 //! The crate links no server, no terminal and no device I/O.
 //!

@@ -28,8 +28,8 @@ struct StartPiece<'s> {
     around: Aabb,
 }
 
-/// Returns at most `max` pairs of bodies that overlap by more than is permitted, each pair once, ordered by the later
-/// body.
+/// Returns at most `max` pairs of bodies that overlap by more than the permitted depth. Each pair is listed once, and
+/// the pairs are ordered by the later body.
 ///
 /// The pieces are sorted along x, so that only neighbours are compared.
 pub fn find(scene: &Scene, max: usize) -> Vec<Overlap> {

@@ -31,7 +31,7 @@ pub struct Profile {
     pub safety: Protection,
     /// Settings that are not permitted on hardware.
     pub simulation_only: SimulationOnlySettings,
-    /// Real-time thread and service rate.
+    /// Settings of the real-time thread, and the service rate.
     pub realtime: Realtime,
     /// Address on which the viewer listens.
     pub view_listen: SocketAddr,
@@ -46,14 +46,14 @@ pub struct Reference {
     pub name: String,
     /// Folder to which a relative path refers; `None` for the working directory.
     pub folder: Option<PathBuf>,
-    /// Location of the key in the profile; `None` for a flag or a default.
+    /// Location of the key in the profile; `None` if the name comes from a flag or is a default.
     location: Option<Problem>,
 }
 
 /// Limits that protect the hand and the device: the keys of `[safety]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Protection {
-    /// Limits, with the default ramp of hardware if the profile gives none.
+    /// Limits, with the default ramp of hardware if the profile gives no ramp.
     limits: Safety,
     /// Whether the profile gives the engagement ramp.
     ramp_is_given: bool,
@@ -92,7 +92,7 @@ impl SimulationOnlySettings {
     }
 }
 
-/// Real-time thread and service rate: the keys of `[realtime]`.
+/// Settings of the real-time thread, and the service rate: the keys of `[realtime]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Realtime {
     /// Service rate of the device, Hz; a divisor of 1000.
@@ -121,7 +121,8 @@ fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
     document.finish(Some(profile))
 }
 
-/// Returns the top-level keys of the file, for the test that compares them with the table in [`crate::kind`].
+/// Returns the top-level keys that profiles may have, for the test that compares them with the table in
+/// [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     let root = empty.root();
@@ -143,7 +144,7 @@ impl Reference {
     /// Opens the file, or the built-in of the library.
     ///
     /// # Errors
-    /// If it cannot be opened. If the name comes from a profile, the error has the location of its key.
+    /// If it cannot be opened. If the name comes from a profile, the error has the location of the key in the profile.
     pub fn open(&self, library: &Library) -> Result<Source, FileErrors> {
         library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
     }
@@ -234,7 +235,7 @@ fn realtime(section: &Section<'_>) -> Realtime {
     realtime
 }
 
-/// Reads the service rate, Hz. The step is fixed at 1 ms; a device can be served in every n-th step.
+/// Reads the service rate, Hz. The tick is fixed at 1 ms; a device can be served in every n-th tick.
 fn rate_hz(section: &Section<'_>) -> u32 {
     let rate = section.whole("rate_hz", 1000, 1..=1000);
     if 1000 % rate != 0 {

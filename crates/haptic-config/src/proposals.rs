@@ -19,9 +19,9 @@ pub struct Proposal {
 /// Two proposals for the gains on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Proposals {
-    /// Passive with any hand and any world.
+    /// Gains that are passive with any hand and any world.
     pub passive: Proposal,
-    /// Stable with a hand that holds the handle; not passive, so the tank may limit the force.
+    /// Gains that are stable with a hand that holds the handle, but not passive, so that the tank may limit the force.
     pub crisp: Proposal,
 }
 

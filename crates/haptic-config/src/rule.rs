@@ -2,9 +2,9 @@
 
 pub use haptic_coupling::key::{ANY, POSITIVE, Rule, ZERO_OR_MORE};
 
-/// From zero to one.
+/// Rule for numbers from zero to one.
 pub const FRACTION: Rule = Rule { holds: |x| (0.0..=1.0).contains(&x), text: "from 0 to 1" };
-/// Time in seconds that the loop may busy-wait before each tick: long enough for the slowest wake-up, short enough to
-/// leave the core to other threads.
+/// Rule for the time that the loop busy-waits before each tick, s. The upper limit is long enough for the slowest
+/// wake-up and short enough to leave the core to other threads.
 pub const FIFTH_OF_A_TICK: Rule =
     Rule { holds: |x| (0.0..=2e-4).contains(&x), text: "from 0 to 0.0002, a fifth of a tick" };

@@ -33,7 +33,8 @@ fn load_scene(source: &Source) -> Result<Scene, FileErrors> {
     document.finish(scene)
 }
 
-/// Returns the top-level keys of the file, for the test that compares them with the table in [`crate::kind`].
+/// Returns the top-level keys that scene files may have, for the test that compares them with the table in
+/// [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     SceneSections::new(empty).root.asked_keys()
@@ -128,8 +129,8 @@ impl<'d> SceneSections<'d> {
     }
 }
 
-/// Suggests the body whose name is closest to an unknown name, if at most two letters or a third of them are wrong. In
-/// a tie, the first in alphabetical order is chosen.
+/// Suggests the body whose name is closest to an unknown name, if at most two letters, or a third of the letters of a
+/// longer name, are wrong. In a tie, the first in alphabetical order is chosen.
 fn suggestion(unknown: &UnknownName) -> Option<String> {
     let max_edits = (unknown.name.chars().count() / 3).max(2);
     let edits = |candidate: &str| strsim::osa_distance(&unknown.name.to_lowercase(), &candidate.to_lowercase());

@@ -77,7 +77,7 @@ fn not_toml(source: &Source, error: &toml::de::Error) -> FileErrors {
 
 type Value<'d> = &'d Spanned<DeValue<'d>>;
 
-/// Table of a file. In an absent table, every key has its default.
+/// Table of a file. If the file does not have the table, every key has its default.
 pub struct Section<'d> {
     document: &'d Document<'d>,
     path: String,
@@ -96,7 +96,7 @@ impl<'d> Section<'d> {
         self.table.is_some()
     }
 
-    /// Whether the file gives this key.
+    /// Whether the section has this key.
     pub fn has(&self, key: &'static str) -> bool {
         self.get(key).is_some()
     }
@@ -106,7 +106,7 @@ impl<'d> Section<'d> {
         self.optional_number(key, default, rule).unwrap_or(default)
     }
 
-    /// Returns settings read from the given keys. A number that is missing or invalid has its default.
+    /// Returns settings read from the given keys. A key that is missing or has an invalid value gets its default.
     pub fn settings<T: Copy + Default>(&self, keys: &[Key<T>]) -> T {
         let mut settings = T::default();
         for key in keys {
@@ -171,7 +171,7 @@ impl<'d> Section<'d> {
         text
     }
 
-    /// Whether the value equals this text.
+    /// Whether the value of `key` is exactly `text`.
     pub fn text_is(&self, key: &'static str, text: &str) -> bool {
         self.get(key).is_some_and(|value| value.get_ref().as_str() == Some(text))
     }
@@ -207,7 +207,7 @@ impl<'d> Section<'d> {
         number
     }
 
-    /// Returns the choice that a word names, or the default if it is missing or invalid.
+    /// Returns the choice that the value of `key` names, or the default if the value is missing or invalid.
     pub fn choice<T: Copy>(&self, key: &'static str, choices: &[(&'static str, T)], default: T) -> T {
         let Some(value) = self.get(key) else { return default };
         let word = value.get_ref().as_str().unwrap_or_default();
@@ -220,7 +220,7 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// Returns a section inside this one; it is absent if the file lacks it.
+    /// Returns a section inside this one. If the file lacks the section, [`Self::is_present`] is false for the result.
     pub fn section(&self, key: &'static str) -> Section<'d> {
         let path = self.path_of(key);
         let Some(value) = self.get(key) else { return Section::new(self.document, path, self.span.clone(), None) };
@@ -287,7 +287,8 @@ impl<'d> Section<'d> {
         has_unknown
     }
 
-    /// Returns the location of a key's value, as a problem without a text.
+    /// Returns the location of a key's value, or of the section if the key is missing, as a problem without a
+    /// description.
     pub fn location(&self, key: &str) -> Problem {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
         let source = self.document.source;
@@ -388,7 +389,7 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the name with the smallest edit distance to `word`.
+/// Returns the name with the smallest edit distance to `word`; `None` if there are no names.
 pub fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().min_by_key(|name| strsim::damerau_levenshtein(word, name))
 }

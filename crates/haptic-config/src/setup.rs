@@ -28,18 +28,18 @@ pub struct Setup {
     pub hand: Option<haptic_device::Path>,
     /// Highest service rate of the open device, Hz; infinite before it is opened.
     pub device_rate_hz: f64,
-    /// Texts of scene, device and hand.
+    /// Texts of the scene, device and hand files.
     pub sources: Sources,
 }
 
-/// Texts of a session, except that of the profile, which the profile holds.
+/// Texts of the files of a session, except that of the profile ([`Profile::source`]).
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// Text of the scene.
+    /// Text of the scene file.
     pub scene: Source,
     /// Text of the device file.
     pub device: Source,
-    /// Text of the prescribed hand, if any.
+    /// Text of the hand file, if any.
     pub hand: Option<Source>,
 }
 
@@ -47,30 +47,30 @@ pub struct Sources {
 /// it.
 #[derive(Clone, Copy, Debug)]
 pub struct FileNames<'a> {
-    /// Profile; `None` for the default one.
+    /// Name of the profile; `None` for the default profile.
     pub profile: Option<&'a str>,
-    /// Scene that replaces the profile's.
+    /// Name of the scene that replaces that of the profile.
     pub scene: Option<&'a str>,
-    /// Device that replaces the profile's.
+    /// Name of the device that replaces that of the profile.
     pub device: Option<&'a str>,
     /// Device kinds that the program can drive.
     pub kinds: Kinds,
 }
 
 impl Setup {
-    /// Opens the given files and, for names that are not given, those of the profile.
+    /// Opens the files with the given names and, where no name is given, those that the profile names.
     ///
     /// # Errors
-    /// If the profile or, otherwise, scene, device or hand have problems; all of them are listed.
+    /// If the profile has problems; otherwise, if the scene, device or hand file has problems. All of them are listed.
     pub fn open<'a>(names: impl Into<FileNames<'a>>, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
         let names = names.into();
         Self::from_profile(open_profile(names)?, hand_file, names.kinds)
     }
 
-    /// Opens the files that a profile names.
+    /// Opens the files that a profile names, and the hand file if one is given.
     ///
     /// # Errors
-    /// If scene, device or hand have problems; all of them are listed.
+    /// If the scene, device or hand file has problems; all of them are listed.
     pub fn from_profile(profile: Profile, hand_file: Option<&Path>, kinds: Kinds) -> Result<Self, FileErrors> {
         let scene = profile.scene.open(&SCENES);
         let device = profile.device.open(&DEVICES);
@@ -86,10 +86,10 @@ impl Setup {
         }
     }
 
-    /// Creates the setup from texts.
+    /// Creates the setup from a profile and the texts of the other files.
     ///
     /// # Errors
-    /// If scene, device or hand have problems; all of them are listed.
+    /// If the text of the scene, device or hand has problems; all of them are listed.
     pub fn from_sources(profile: Profile, sources: Sources, kinds: Kinds) -> Result<Self, FileErrors> {
         let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device, kinds));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
@@ -102,7 +102,7 @@ impl Setup {
         }
     }
 
-    /// Rejects settings that are not permitted on hardware. With a prescribed hand no hardware is used. The command
+    /// Rejects settings that are not permitted on hardware, unless a prescribed hand replaces the hardware. The command
     /// `run` checks separately that passivity was switched off on purpose.
     fn checked_for_hardware(self) -> Result<Self, FileErrors> {
         if !self.is_simulated() && self.hand.is_none() {
@@ -141,13 +141,13 @@ impl Setup {
         (demanded..=1000).find(is_possible).unwrap_or(1000)
     }
 
-    /// Copies the properties that only the open device provides: its service rate, and its number of axes if the file
-    /// gives none.
+    /// Copies the properties that only the open device provides: its highest service rate, and its number of axes if
+    /// the device file gives none.
     pub fn update_from_device(&mut self, device: &dyn Device) {
         self.device_rate_hz = device.limits().rate_hz;
         let axes = device.identity().axes;
         if !self.device.axes_are_given && self.device.axes != usize::from(axes) {
-            // A recording stores the text, and its replay needs the same axes.
+            // A recording stores the text, and its replay needs the same number of axes.
             self.device.axes = usize::from(axes);
             self.sources.device.text.insert_str(0, &format!("axes = {axes}\n"));
         }
@@ -206,7 +206,7 @@ fn joined<const N: usize>(errors: [Option<FileErrors>; N]) -> FileErrors {
     FileErrors(errors.into_iter().flatten().flat_map(|errors| errors.0).collect())
 }
 
-/// Opens the given profile, or the default one, and replaces its scene and device with those given.
+/// Opens the profile in `names`, or the default one, and replaces its scene and device with those in `names`.
 ///
 /// # Errors
 /// If the profile has problems; all of them are listed.

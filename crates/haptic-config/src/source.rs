@@ -24,7 +24,7 @@ impl Source {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it is missing, not a file, unreadable, too large or not UTF-8.
+    /// If the path does not exist, is not a file, cannot be read, or holds a text that is too large or not UTF-8.
     pub fn read(path: &Path) -> Result<Self, FileErrors> {
         let name = path.display().to_string();
         let bytes = read_bytes(path).map_err(|error| unreadable(&name, &error))?;

@@ -1,4 +1,4 @@
-//! Stability margins of a profile on its device, for `check`.
+//! Stability margins of a profile on its device, for the command `check`.
 
 use crate::proposals::Proposals;
 use crate::setup::Setup;
@@ -19,7 +19,8 @@ pub struct Stability {
     pub spectral_radius: f64,
     #[serde(rename = "stiffest_stable_n_per_m")]
     pub max_stable_stiffness_n_per_m: f64,
-    /// `None` for an ideal encoder, which is quiet at any stiffness.
+    /// Largest stiffness at which friction masks encoder steps, N/m; `None` for an ideal encoder, which is quiet at any
+    /// stiffness.
     pub stiffest_quiet_n_per_m: Option<f64>,
     pub displayed_stiffness_n_per_m: f64,
     pub force_quantum_n: f64,
@@ -34,7 +35,7 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// Computes the margins. Stability may rely on the simulated hand; passivity relies on no hand.
+    /// Computes the margins. Stability may rely on the hand of [`hand_impedance`]; passivity relies on no hand.
     pub fn new(setup: &Setup) -> Self {
         let tool_mass_kg = setup.scene.tool.map(|tool| setup.scene.bodies[tool.body].mass_kg);
         let settings = setup.settings();

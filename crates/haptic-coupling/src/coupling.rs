@@ -1,7 +1,8 @@
 //! Spring-damper between hand and tool: computes the coupling input of one tick from the hand position.
 //!
 //! New gains are ramped over [`RAMP_S`]. Stiffening a stretched spring adds energy that the hand did not put in, so
-//! each step of the ramp computes the energy it needs and advances only as far as the caller's energy allows.
+//! each step of the ramp computes the energy that it needs and advances only as far as the energy offered by the caller
+//! permits.
 
 mod checkpoint;
 
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// Duration of a ramp, s. A shorter ramp is felt as a knock.
 pub const RAMP_S: f64 = 0.05;
 
-/// Largest fraction of a ramp per tick.
+/// Largest fraction of a ramp that is completed in one tick.
 const RAMP_FRACTION: f64 = TICK_S / RAMP_S;
 
 /// Gains of the coupling between hand and tool.
@@ -43,7 +44,7 @@ impl Default for Gains {
     }
 }
 
-/// Keys of the table `[coupling]`.
+/// Keys of the table `[coupling]` of a profile.
 pub const GAIN_KEYS: [Key<Gains>; 4] = [
     Key { name: "stiffness_n_per_m", rule: ZERO_OR_MORE, field: |gains| &mut gains.stiffness_n_per_m },
     Key { name: "damping_n_s_per_m", rule: ZERO_OR_MORE, field: |gains| &mut gains.damping_n_s_per_m },
@@ -63,7 +64,7 @@ impl Gains {
     /// Validates that all gains are finite and none is negative. The ramp and the step rely on this.
     ///
     /// # Errors
-    /// If a gain violates its rule; the first one is returned.
+    /// If a gain violates its rule; the error names the first such gain.
     pub fn checked(self) -> Result<Self, KeyError> {
         check(&GAIN_KEYS, &self).map(|()| self)
     }
@@ -101,9 +102,9 @@ impl RampPoint {
         }
     }
 
-    /// Returns an upper bound of the energy that a full change to another point adds at a deformation, J: ½ΔK|e|² for
-    /// each spring, and ΔF·|e| for a force limit that rises while it is active. A fraction of the change adds that
-    /// fraction of the energy.
+    /// Returns an upper bound of the energy that a full change to another point adds at `deformation`, J: ½ΔK|e|² for
+    /// each spring, where e is its stretch or twist, and ΔF·|e| for a force limit that rises while it is active. A
+    /// fraction of the change adds that fraction of the energy.
     fn cost_j(&self, other: &RampPoint, deformation: &Deformation) -> f64 {
         let (a, b) = (&self.gains, &other.gains);
         let stiffer = (b.stiffness_n_per_m - a.stiffness_n_per_m).max(0.0);
@@ -116,7 +117,7 @@ impl RampPoint {
     }
 }
 
-/// Coupling of one tool.
+/// Coupling between the hand and one tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coupling {
     from: RampPoint,
@@ -125,7 +126,7 @@ pub struct Coupling {
     fraction: f64,
     /// Unit vector along the rail, world frame, if the handle stays on one.
     rail: Option<Vector2<f64>>,
-    /// Hand position at the previous tick, world frame, m.
+    /// Hand position at the previous tick, world frame, m; `None` if it is not known.
     before_m: Option<Vector2<f64>>,
 }
 
@@ -153,8 +154,8 @@ impl Coupling {
         }
     }
 
-    /// Starts a ramp to other gains, from the present point of the last ramp. Gains equal to the current target leave
-    /// the coupling unchanged to the bit. Real-time: constant.
+    /// Starts a ramp to other gains and another force limit, from the present point of the last ramp. If both are equal
+    /// to the current target, the coupling is unchanged to the bit. Real-time: constant.
     pub fn set_gains(&mut self, gains: Gains, max_force_n: f64) {
         let to = RampPoint { gains, max_force_n };
         if to != self.to {
@@ -199,7 +200,8 @@ impl Coupling {
         self.now().gains
     }
 
-    /// Returns the hand position of the last coupling input, world frame, m.
+    /// Returns the hand position of the last coupling input, world frame, m; `None` before the first and after
+    /// [`Self::reset_hand`].
     pub fn hand_m(&self) -> Option<Vector2<f64>> {
         self.before_m
     }

@@ -11,17 +11,17 @@ const MAX_MAGNITUDE: f64 = 1e12;
 /// Condition on a number, with its description.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Whether a finite number within the largest magnitude is valid.
+    /// Function that returns whether a number is valid, given that it is finite and within ±1e12.
     pub holds: fn(f64) -> bool,
     /// Description of valid numbers.
     pub text: &'static str,
 }
 
-/// Any finite number.
+/// Rule for any finite number.
 pub const ANY: Rule = Rule { holds: |_| true, text: "a number" };
-/// More than zero.
+/// Rule for numbers greater than zero.
 pub const POSITIVE: Rule = Rule { holds: |x| x > 0.0, text: "more than zero" };
-/// Zero or more.
+/// Rule for numbers that are zero or more.
 pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, text: "zero or more" };
 
 impl Rule {
@@ -77,7 +77,7 @@ impl std::error::Error for KeyError {}
 /// Validates every number of the given settings.
 ///
 /// # Errors
-/// If a value violates its rule; the first one is returned.
+/// If a value violates its rule; the error names the first such value.
 pub fn check<T: Copy>(keys: &[Key<T>], settings: &T) -> Result<(), KeyError> {
     let violation =
         |key: &Key<T>| key.rule.violation(key.get(settings)).map(|problem| KeyError { key: key.name, problem });

@@ -13,8 +13,8 @@ const PASSIVE_DAMPING_FRACTION: f64 = 0.2;
 const PASSIVE_STIFFNESS_FRACTION: f64 = 0.7;
 /// Upper bound on the force step that one encoder step causes through the damper of the crisp gains, N.
 const QUIET_STEP_N: f64 = 0.05;
-/// Upper bound on the stiffness of the crisp gains, as a fraction of the maximum stable stiffness; the rule of thumb
-/// usually gives less.
+/// Upper bound on the stiffness of the crisp gains, as a fraction of the maximum stable stiffness; the rule of thumb in
+/// [`crisp_gains`] usually gives a lower one.
 const CRISP_FRACTION: f64 = 0.6;
 /// Lightest tool worth simulating, kg.
 const MIN_TOOL_MASS_KG: f64 = 0.02;
@@ -26,9 +26,9 @@ pub struct Margins {
     pub device: WorstAxisModel,
     /// Hand that stability may rely on; passivity relies on none.
     pub hand: HandImpedance,
-    /// K, device frame, N/m.
+    /// Stiffness K of the coupling, device frame, N/m.
     pub stiffness_n_per_m: f64,
-    /// B, device frame, N·s/m.
+    /// Damping B of the coupling, device frame, N·s/m.
     pub damping_n_s_per_m: f64,
     /// Mass of the tool, device frame, kg; `None` without a tool.
     pub tool_mass_kg: Option<f64>,
@@ -38,7 +38,7 @@ pub struct Margins {
     pub needed_for_wall_n_s_per_m: f64,
     /// Magnitude of the largest eigenvalue of the sampled loop with a fixed tool.
     pub spectral_radius: f64,
-    /// Maximum stable stiffness with this hand, N/m.
+    /// Maximum stable stiffness with the hand in `hand`, N/m.
     pub max_stable_stiffness_n_per_m: f64,
     /// Largest stiffness at which Coulomb friction certainly absorbs the encoder steps, N/m; infinity for an ideal
     /// encoder.
@@ -51,7 +51,7 @@ pub struct Margins {
     pub damping_ratio: Option<f64>,
     /// Natural frequency of the tool on the coupling, Hz; `None` without a tool.
     pub frequency_hz: Option<f64>,
-    /// Tool mass that an explicit coupling would need, kg; the implicit coupling needs none.
+    /// Smallest tool mass that an explicit coupling could hold passively, kg; the implicit coupling has no minimum.
     pub explicit_mass_kg: f64,
     /// Tool mass below which the spring is stiff relative to the tick, kg.
     pub advised_mass_kg: f64,
@@ -96,7 +96,7 @@ impl Margins {
         self.device.damping_n_s_per_m >= self.needed_damping_n_s_per_m
     }
 
-    /// Returns true if the loop with this hand is stable with a fixed tool.
+    /// Returns true if the loop is stable with [`Self::hand`] and a fixed tool.
     pub fn is_stable(&self) -> bool {
         self.spectral_radius < 1.0
     }
@@ -106,7 +106,7 @@ impl Margins {
         self.stiffness_n_per_m <= self.stiffest_quiet_n_per_m
     }
 
-    /// Returns the device's damping divided by the damping needed; passive from one upwards.
+    /// Returns the device's damping divided by the damping needed; the gains are passive from one upwards.
     pub fn passive_margin(&self) -> f64 {
         self.device.damping_n_s_per_m / self.needed_damping_n_s_per_m
     }
@@ -155,9 +155,9 @@ pub fn passive_gains(device: &WorstAxisModel) -> Gains {
     }
 }
 
-/// Returns crisper gains that are stable with a hand of this damping but not passive; they are opt-in. They are never
-/// softer than the passive gains, which are returned instead, for example on a device with too little Coulomb friction
-/// to absorb encoder steps.
+/// Returns crisper gains that are stable with the given hand but not passive; users must opt in to them. If they would
+/// be softer than the passive gains, for example because the device has too little Coulomb friction to absorb encoder
+/// steps, the passive gains are returned instead.
 pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
     let by_mass = 0.05 * device.mass_kg / device.period_s;
     let by_encoder =
@@ -173,7 +173,8 @@ pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
     Gains { stiffness_n_per_m: stiffness, damping_n_s_per_m: damping, ..Gains::default() }
 }
 
-/// Computes 2f_c/Δ, N/m, a sufficient bound that is not tight.
+/// Returns 2f_c/Δ, N/m, the stiffness up to which Coulomb friction certainly absorbs the encoder steps; infinity for an
+/// ideal encoder. The bound is sufficient but not tight.
 fn stiffest_quiet_n_per_m(device: &WorstAxisModel) -> f64 {
     if device.encoder_step_m > 0.0 { 2.0 * device.coulomb_n / device.encoder_step_m } else { f64::INFINITY }
 }

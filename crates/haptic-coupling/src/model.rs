@@ -35,14 +35,15 @@ impl Default for WorstAxisModel {
 }
 
 impl WorstAxisModel {
-    /// Returns T/2 + t_d, s, the mean delay of a held force. The damping that a stiffness needs is proportional to it.
+    /// Returns T/2 + t_d, s, the mean delay of a held force. The damping that a stiffness needs is proportional to this
+    /// delay.
     pub fn effective_delay_s(&self) -> f64 {
         self.period_s / 2.0 + self.delay_s
     }
 }
 
-/// Impedance of the hand on the handle. The hand's mass adds to that of the device; a spring and a damper connect it to
-/// the intended position.
+/// Impedance of the hand on the handle. The hand's mass adds to that of the device; a spring and a damper connect the
+/// handle to the position that the hand intends.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HandImpedance {
     /// Mass, kg.

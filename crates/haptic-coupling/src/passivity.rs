@@ -1,9 +1,9 @@
 //! Damping that a device needs so that a sampled coupling never generates energy with any hand.
 //!
 //! Colgate and Schenkel's condition for a virtual wall is b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT. It
-//! is extended to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and Y_e anywhere in the right
-//! half-plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max (1−cosθ)/(2·Re Y). The closed forms
-//! are tested against a frequency sweep that does not use them.
+//! is extended to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and the world's admittance
+//! Y_e anywhere in the right half-plane, Z fills a disc of centre and radius 1/(2·Re Y), which gives b ≥ max
+//! (1−cosθ)/(2·Re Y). The closed forms are tested against a frequency sweep that does not use them.
 
 use nalgebra::Complex;
 use std::f64::consts::PI;
@@ -22,14 +22,14 @@ pub fn damping_for_wall(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s
     })
 }
 
-/// Returns a damping that is sufficient for any passive world behind the coupling, N·s/m: K(T/2 + t_d) + B. It is exact
-/// without delay; with a delay it is somewhat larger than a wall needs.
+/// Returns a device damping that is sufficient for any passive world behind the coupling, N·s/m: K(T/2 + t_d) + B. It
+/// is exact without delay; with a delay it is somewhat larger than a wall needs.
 pub fn damping_for_any_world(stiffness_n_per_m: f64, damping_n_s_per_m: f64, effective_delay_s: f64) -> f64 {
     stiffness_n_per_m * effective_delay_s + damping_n_s_per_m
 }
 
-/// Returns the lightest body that an explicit coupling, whose force is one step late, could hold passively, kg: T(2B +
-/// KT)/4. The implicit coupling of hapticd has no such limit; the number shows the benefit.
+/// Returns the mass of the lightest body that an explicit coupling, whose force is one step late, could hold passively,
+/// kg: T(2B + KT)/4. The implicit coupling of hapticd has no such limit; the number shows the benefit.
 pub fn min_mass_of_explicit_coupling_kg(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
     period_s * (2.0 * damping_n_s_per_m + stiffness_n_per_m * period_s) / 4.0
 }
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// Returns the same damping by sweep, N·s/m.
+    /// Returns the damping for any passive world behind the coupling without delay, N·s/m, by frequency sweep.
     fn damping_by_sweep(rule: Integrator, stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
         largest_over_frequencies(|theta| {
             let difference = one_minus_delay(theta);

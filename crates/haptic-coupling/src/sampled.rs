@@ -6,7 +6,7 @@ use nalgebra::{DMatrix, Matrix3};
 
 /// Relative tolerance at which the search for the stiffest coupling ends.
 const SEARCH_TOLERANCE: f64 = 1e-6;
-/// Upper limit of the search, N/m.
+/// Upper limit of the search for the stiffest coupling, N/m.
 const MAX_STIFFNESS_N_PER_M: f64 = 1e7;
 
 /// Device and hand as one mass with a spring and a damper, driven by a force that is held over part of a period.
@@ -68,7 +68,8 @@ pub fn one_period(
     matrix
 }
 
-/// Returns the magnitude of the largest eigenvalue: below one the loop is stable, above one its oscillation grows.
+/// Returns the magnitude of the largest eigenvalue of [`one_period`]: below one the loop is stable, above one its
+/// oscillation grows.
 pub fn spectral_radius(
     device: &WorstAxisModel,
     hand: &HandImpedance,
@@ -79,8 +80,9 @@ pub fn spectral_radius(
     matrix.complex_eigenvalues().iter().map(|value| value.norm()).fold(0.0, f64::max)
 }
 
-/// Returns the maximum stable stiffness with this damping, N/m; zero if there is none. The closed form (b + b_h +
-/// B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; this function uses the eigenvalues themselves.
+/// Returns the maximum stable stiffness with the given damping, N/m; zero if there is none. With the hand's damping
+/// b_h, the closed form (b + b_h + B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; this function uses the
+/// eigenvalues themselves.
 pub fn max_stable_stiffness_n_per_m(device: &WorstAxisModel, hand: &HandImpedance, damping_n_s_per_m: f64) -> f64 {
     let is_stable = |stiffness: f64| spectral_radius(device, hand, stiffness, damping_n_s_per_m) < 1.0;
     let (mut low, mut high) = (1e-3, MAX_STIFFNESS_N_PER_M);

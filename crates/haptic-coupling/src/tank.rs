@@ -63,7 +63,7 @@ pub struct TankSettings {
 }
 
 impl TankSettings {
-    /// Damping that the tank may rely on, N·s/m: b scaled by (T/2)/(T/2 + t_d).
+    /// Returns the damping that the tank may rely on, N·s/m: b scaled by (T/2)/(T/2 + t_d).
     fn counted_damping_n_s_per_m(&self) -> f64 {
         let half_s = self.period_s / 2.0;
         self.damping_n_s_per_m * half_s / (half_s + self.delay_s)
@@ -73,9 +73,9 @@ impl TankSettings {
 /// Energy that the world could deliver to the hand, J.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StoredEnergy {
-    /// All stored energy, J; heights are measured from the lowest positions.
+    /// All stored energy, J; heights are measured from the lowest positions that the bodies could reach.
     pub total_j: f64,
-    /// Gravitational potential part of it, J.
+    /// Gravitational potential part of `total_j`, J.
     pub height_j: f64,
 }
 
@@ -248,7 +248,8 @@ impl Tank {
         self.level_j
     }
 
-    /// Returns the lowest level since the last refill, J. Below zero, the observer has detected an active device.
+    /// Returns the lowest level since the last refill, J. A level below zero means that the observer has detected an
+    /// active device.
     pub fn lowest_j(&self) -> f64 {
         self.lowest_j
     }

@@ -1,4 +1,4 @@
-//! Numeric codes of health and write outcomes in recordings and checkpoints. They are defined only here.
+//! Numeric codes of health and write outcomes in recordings and checkpoints. The codes are defined only here.
 //!
 //! The numbers of [`FaultCode`] continue those of [`Health`]; the numbers of [`WriteError`] those of [`WriteOutcome`].
 

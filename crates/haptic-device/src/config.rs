@@ -14,21 +14,21 @@ pub struct DeviceConfig {
     pub axes_are_given: bool,
     /// How the device is found on this machine.
     pub address: Address,
-    /// Variant of the kind, one of [`KindSpec::variants`].
+    /// Variant of the device, one of [`KindSpec::variants`]; `None` if the kind has no variants.
     pub variant: Option<&'static str>,
     /// Displacement of the handle per radian of a rotary axis, m.
     pub lever_m: f64,
     /// Time without commands from the host after which the device switches its force off, s.
     pub watchdog_s: f64,
-    /// Conversion from counts to metres and from magnitudes to newtons.
+    /// Travel, centre and force direction of a joystick, which it does not report itself.
     pub calibration: Calibration,
-    /// Dynamics of the device.
+    /// Model of the device's dynamics.
     pub model: DeviceModel,
-    /// Whether the damping of the model is a cautious guess because the file gives none.
+    /// Whether the damping in [`Self::model`] is a cautious guess, because the file gives none.
     pub damping_is_assumed: bool,
     /// Simulated hand that holds the device, if any.
     pub hand: Option<HandModel>,
-    /// Keys in the file that have no effect, with the reason.
+    /// Keys in the file that have no effect, each with the reason.
     pub ignored_keys: Vec<String>,
 }
 
@@ -61,11 +61,11 @@ impl DeviceConfig {
 /// How a device is found: by its port or device node, or by the identity that it reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Serial port.
+    /// Path of the serial port.
     pub port: Option<String>,
-    /// Bits per second of the serial port.
+    /// Baud rate of the serial port, bits per second.
     pub baud: u32,
-    /// Device node.
+    /// Path of the device node.
     pub path: Option<String>,
     /// USB vendor id.
     pub vendor_id: Option<u16>,
@@ -88,6 +88,6 @@ pub struct Calibration {
     pub travel_m: Option<[f64; 2]>,
     /// Count of each axis at the centre.
     pub centre_counts: Option<[f64; 2]>,
-    /// Whether the motor of each axis pushes in the wrong direction.
+    /// Whether the motor of each axis pushes against the commanded direction.
     pub reverse_force: [bool; 2],
 }

@@ -9,7 +9,7 @@ use nalgebra::Vector2;
 /// Maximum number of axes of a device. Arrays on the hot path have this length.
 pub const MAX_AXES: usize = 2;
 
-/// Nanoseconds on a monotonic clock; in virtual time, the tick count times the period.
+/// An instant in nanoseconds on a monotonic clock; in virtual time, the tick count times the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MonotonicNs(pub u64);
 
@@ -32,23 +32,23 @@ pub enum FaultCode {
     Watchdog,
     /// An encoder moved farther between two samples than is physically possible.
     EncoderJump {
-        /// Axis, from zero.
+        /// Index of the axis, counted from zero.
         axis: u8,
     },
     /// The device left the armed state by itself.
     Disarmed,
-    /// Consecutive invalid frames on the link.
+    /// Too many consecutive frames from the link were invalid.
     Protocol {
         /// Number of consecutive invalid frames.
         bad_frames: u32,
     },
-    /// The linkage reported a pose outside its range.
+    /// The device reported a pose outside the range of its linkage.
     Kinematics,
-    /// A fault code of the device's firmware, as sent.
+    /// Another fault that the device's firmware reported.
     Device {
-        /// Code of the firmware.
+        /// Fault code, as the firmware sent it.
         code: u8,
-        /// Detail of the firmware.
+        /// Detail of the fault, as the firmware sent it.
         detail: u32,
     },
 }
@@ -66,7 +66,7 @@ pub enum Health {
     Faulted(FaultCode),
 }
 
-/// The newest state of the device.
+/// The newest state of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// Handle position, device frame, m.
@@ -84,7 +84,7 @@ pub struct Reading {
 }
 
 impl Default for Reading {
-    /// At rest at the origin; nothing received yet.
+    /// A reading at rest at the origin, before anything has been received.
     fn default() -> Self {
         Self {
             position_m: Vector2::zeros(),
@@ -115,7 +115,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Returns zero force, with which every shutdown ends.
+    /// Returns the effort with zero force, which ends every shutdown.
     pub fn zero() -> Self {
         Self { force_n: Vector2::zeros() }
     }
@@ -140,7 +140,7 @@ pub enum WriteError {
 pub enum WriteOutcome {
     /// The effort was passed to the device or its link.
     Written,
-    /// The link is still busy with the previous effort. Nothing was queued; the effort of a later tick is sent.
+    /// The link is still busy with the previous effort. The new effort was not queued; a later tick sends its own.
     Busy,
     /// The effort was not sent.
     Failed(WriteError),
@@ -174,7 +174,7 @@ pub struct Limits {
     pub rate_hz: f64,
 }
 
-/// Round-trip times from command to answer, ns.
+/// Percentiles of the round-trip time from a command to its answer, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Median.
@@ -188,13 +188,13 @@ pub struct RoundTrip {
 /// Statistics of the link since the device was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkStatistics {
-    /// Times from command to answer.
+    /// Percentiles of the time from a command to its answer.
     pub round_trip: RoundTrip,
-    /// Commands without an answer.
+    /// Number of commands without an answer.
     pub frames_lost: u64,
-    /// Corrupted answers.
+    /// Number of corrupted answers.
     pub crc_errors: u64,
-    /// Reconnections after a loss of the link.
+    /// Number of reconnections after a loss of the link.
     pub reconnects: u32,
     /// Service rate, Hz.
     pub rate_hz: f64,
@@ -203,7 +203,7 @@ pub struct LinkStatistics {
 /// A haptic device, as the tick uses it.
 ///
 /// The tick calls `read` once, then `write` once, with the same `now`. Both return immediately: a backend whose link
-/// can block runs its own thread and exchanges latest values with it.
+/// can block serves it on a thread of its own and exchanges latest values with that thread.
 pub trait Device: Send {
     /// Identity; constant after opening.
     fn identity(&self) -> &Identity;
@@ -216,13 +216,13 @@ pub trait Device: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn read(&mut self, now: MonotonicNs) -> Reading;
 
-    /// Sets the force on the hand, which acts until the next effort.
+    /// Sets the force on the hand. It acts until the next effort.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome;
 
-    /// Sets the target of a simulated hand, device frame, m, or releases the hand. May be called every tick. Hardware
-    /// is held by a real hand and ignores the call.
+    /// Sets the target of a simulated hand, device frame, m; `None` releases the hand. May be called in every tick.
+    /// Hardware is held by a real hand and ignores the call.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn set_hand_target(&mut self, _target_m: Option<Vector2<f64>>) {}
@@ -238,12 +238,12 @@ pub trait Device: Send {
         None
     }
 
-    /// Sends zero force, disarms and closes the link. Not for use in the tick, because it may wait for the device to
-    /// confirm. Closing a closed device has no effect.
+    /// Sends zero force, disarms the device and closes the link. Not for use in the tick, because it may wait for the
+    /// device to confirm. Closing a closed device has no effect.
     fn close(&mut self);
 }
 
-/// Implemented for boxed devices, so that the backend can be chosen at start-up and wrapped.
+/// Implemented for boxed devices, so that the device can be chosen at start-up and wrapped.
 impl<D: Device + ?Sized> Device for Box<D> {
     fn identity(&self) -> &Identity {
         (**self).identity()

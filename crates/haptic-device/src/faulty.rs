@@ -1,4 +1,4 @@
-//! A device that injects faults into another one, at random or on schedule.
+//! A device that injects faults into another device, at random or at given ticks.
 //!
 //! Random numbers come from a seed and time is the count of readings, so every failure is reproducible.
 
@@ -8,7 +8,7 @@ use crate::contract::{
 use crate::xorshift::Xorshift;
 use nalgebra::Vector2;
 
-/// Length of the history of readings, ticks. It limits the delay of late readings.
+/// Length of the history of readings, ticks. It limits the age of late readings.
 const REMEMBERED: usize = 64;
 
 /// Ticks without an effort after which the wrapped device receives zero effort, like the watchdog of real firmware
@@ -21,25 +21,25 @@ const INPUT_OUTPUT_ERROR: i32 = 5;
 /// One injected fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum InjectedFault {
-    /// No new reading this tick.
+    /// The reading of this tick is dropped; the last one is repeated and marked as stale.
     Drop,
     /// The last reading is repeated and marked as fresh, with its old sequence number.
     Repeat,
     /// The position is NaN.
     NotANumber,
-    /// The position is wrong in this tick, in a random direction.
+    /// The position of this tick is wrong, by a displacement in a random direction.
     Jump {
-        /// Error, m.
+        /// Length of the displacement, m.
         distance_m: f64,
     },
     /// An old reading replaces the new one.
     Late {
-        /// Age, ticks; at most 63.
+        /// Age of the reading, ticks; limited to 63.
         ticks: u32,
     },
     /// The link is lost in both directions.
     Loss {
-        /// Duration, ticks, this one included.
+        /// Duration of the loss, ticks, including the current one.
         ticks: u32,
     },
     /// The effort of this tick is not sent.
@@ -53,43 +53,43 @@ pub enum InjectedFault {
 /// One value for each kind of random fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerKind<T> {
-    /// [`InjectedFault::Drop`].
+    /// Value for [`InjectedFault::Drop`].
     pub dropped: T,
-    /// [`InjectedFault::Repeat`].
+    /// Value for [`InjectedFault::Repeat`].
     pub repeated: T,
-    /// [`InjectedFault::NotANumber`].
+    /// Value for [`InjectedFault::NotANumber`].
     pub not_a_number: T,
-    /// [`InjectedFault::Jump`].
+    /// Value for [`InjectedFault::Jump`].
     pub jump: T,
-    /// [`InjectedFault::Late`].
+    /// Value for [`InjectedFault::Late`].
     pub late: T,
-    /// [`InjectedFault::Loss`].
+    /// Value for [`InjectedFault::Loss`].
     pub loss: T,
-    /// [`InjectedFault::WriteFailure`].
+    /// Value for [`InjectedFault::WriteFailure`].
     pub write_failure: T,
-    /// [`InjectedFault::WriteBusy`].
+    /// Value for [`InjectedFault::WriteBusy`].
     pub write_busy: T,
 }
 
-/// Faults to inject, their probabilities and times.
+/// Faults to inject, with their probabilities or times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultPlan {
     /// Random seed.
     pub seed: u64,
-    /// Probability of each kind per tick, zero to one.
+    /// Probability of each kind of fault per tick, zero to one.
     pub chance: PerKind<f64>,
-    /// Size of random jumps, m.
+    /// Length of the displacement of random jumps, m.
     pub jump_m: f64,
-    /// Delay of random late readings, ticks.
+    /// Age of random late readings, ticks.
     pub late_ticks: u32,
     /// Duration of random losses, ticks.
     pub loss_ticks: u32,
-    /// Faults at given ticks; the first reading is tick 1.
+    /// Faults at given ticks, in any order; the first reading is tick 1.
     pub scheduled: Vec<(u64, InjectedFault)>,
 }
 
 impl Default for FaultPlan {
-    /// No faults.
+    /// A plan without faults.
     fn default() -> Self {
         Self { seed: 0, chance: PerKind::default(), jump_m: 0.01, late_ticks: 3, loss_ticks: 50, scheduled: Vec::new() }
     }
@@ -107,7 +107,7 @@ struct Spoiled {
     write_busy: bool,
 }
 
-/// A device with injected faults.
+/// Wraps a device and injects the faults of a [`FaultPlan`].
 #[derive(Clone, Debug)]
 pub struct FaultyDevice<D> {
     device: D,
@@ -126,7 +126,7 @@ pub struct FaultyDevice<D> {
 }
 
 impl<D: Device> FaultyDevice<D> {
-    /// Wraps a device.
+    /// Wraps `device` and injects the faults of `plan`.
     pub fn new(device: D, mut plan: FaultPlan) -> Self {
         plan.scheduled.sort_by_key(|(tick, _)| *tick);
         Self {

@@ -1,19 +1,19 @@
 //! Device kinds, as named by `kind` in a device file.
 
-/// Properties of a device kind, for device files, reports and recordings. Backends refer to them.
+/// Properties of a device kind, for device files, reports and recordings. Every backend refers to one kind.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name in device files, messages and recordings.
     pub name: &'static str,
-    /// Description of its devices, for help and documentation.
+    /// Description of the devices of this kind, for help and documentation.
     pub about: &'static str,
     /// Whether efforts move real motors. The full safety path is then required.
     pub is_hardware: bool,
-    /// Number of axes, if the kind determines it.
+    /// Number of axes, if it is the same for all devices of this kind.
     pub axes: Option<u8>,
     /// Keys of a device file that apply to this kind, in addition to those that apply to every kind.
     pub keys: &'static [&'static str],
-    /// Values of the key `variant`; the first is the default.
+    /// Permitted values of the key `variant`; the first is the default.
     pub variants: &'static [&'static str],
 }
 
@@ -29,13 +29,13 @@ impl Eq for KindSpec {}
 /// The device kinds that a program can drive.
 pub type Kinds = &'static [&'static KindSpec];
 
-/// A device model with a simulated hand.
+/// Kind of the simulated device: a device model with a simulated hand.
 pub static SIMULATED: KindSpec = KindSpec::software("simulated", "a device model with a simulated hand");
 
-/// Positions given in advance; efforts have no effect.
+/// Kind of the prescribed device: its positions are given in advance, and efforts have no effect.
 pub static PRESCRIBED: KindSpec = KindSpec::software("prescribed", "positions given beforehand");
 
-/// A recording played back.
+/// Kind of the replayed device, which returns the readings of a recording.
 pub static REPLAY: KindSpec = KindSpec::software("replay", "a recording played back");
 
 impl KindSpec {

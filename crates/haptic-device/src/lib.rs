@@ -3,8 +3,8 @@
 //! Read [`contract`] first: it is the whole interface between the tick and any hardware. [`kind`] names the kinds of
 //! device, and [`config`] is the checked content of a device file. [`mapping`] converts between the device frame and
 //! the world frame, and [`velocity`] estimates velocities from quantised positions. [`simulated`] is a device model
-//! with a simulated hand, [`prescribed`] follows a given motion, [`paced`] serves a device more slowly than the tick,
-//! and [`faulty`] injects faults. Devices with I/O are in `haptic-backends`.
+//! with a simulated hand, [`prescribed`] is a device that follows a given motion, [`paced`] wraps a device that cannot
+//! be served in every tick, and [`faulty`] injects faults into a device. Devices with I/O are in `haptic-backends`.
 //!
 //! ```
 //! use haptic_device::{Device, DeviceModel, Effort, HandModel, Health, MonotonicNs, SimulatedDevice};

@@ -45,7 +45,7 @@ impl std::error::Error for MappingError {}
 pub struct Mapping {
     /// World position of the device's origin, m.
     offset_m: Vector2<f64>,
-    /// M: device displacement to world displacement.
+    /// M, which converts a displacement in the device frame to one in the world frame.
     world_from_device: Matrix2<f64>,
     /// World metres per device metre, above zero.
     scale: f64,
@@ -61,7 +61,8 @@ impl Mapping {
         Self::from_directions(scale, Matrix2::new(cosine, -sine, sine, cosine), offset_m)
     }
 
-    /// Creates the mapping of a device with one axis: x_world = offset + scale·x·axis. The axis need not be normalised.
+    /// Creates the mapping of a device with one axis: x_world = offset + scale·x·axis/|axis|. The axis may have any
+    /// length.
     pub fn linear(scale: f64, axis: Vector2<f64>, offset_m: Vector2<f64>) -> Result<Self, MappingError> {
         let length = libm::hypot(axis.x, axis.y);
         if !length.is_finite() || length <= 0.0 {

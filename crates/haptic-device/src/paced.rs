@@ -11,7 +11,7 @@ use nalgebra::Vector2;
 /// Ticks per second.
 const TICKS_PER_S: f64 = 1000.0;
 
-/// A device that passes on every n-th reading and effort of a wrapped one.
+/// Wraps a device and passes on every n-th reading from it and every n-th effort to it.
 #[derive(Clone, Debug)]
 pub struct PacedDevice<D> {
     device: D,
@@ -20,7 +20,7 @@ pub struct PacedDevice<D> {
     /// Ticks until the next service.
     left: u32,
     handed_out: Reading,
-    /// Whether the device may still exert a force.
+    /// Whether the wrapped device may still exert a force.
     pushes: bool,
 }
 
@@ -33,7 +33,8 @@ impl<D: Device> PacedDevice<D> {
         Self { device, limits, every_ticks, left: 0, handed_out: Reading::default(), pushes: false }
     }
 
-    /// Updates whether the device may exert a force. A failed effort may have reached it.
+    /// Updates whether the wrapped device may exert a force. An effort whose write failed may still have reached the
+    /// device.
     fn update_pushes(&mut self, effort: Effort, sent: WriteOutcome) {
         let is_force = effort != Effort::zero();
         match sent {
@@ -45,7 +46,7 @@ impl<D: Device> PacedDevice<D> {
 }
 
 impl<D> PacedDevice<D> {
-    /// Whether a sample that arrived between two services has not been returned as fresh yet.
+    /// Whether `reading` repeats a sample that arrived between two services and has not been returned as fresh yet.
     fn came_in_between(&self, reading: &Reading) -> bool {
         reading.health == Health::Stale && reading.sequence != self.handed_out.sequence
     }
@@ -60,7 +61,7 @@ impl<D: Device> Device for PacedDevice<D> {
         &self.limits
     }
 
-    /// Real-time: one reading. Faults are passed on in every tick.
+    /// Real-time: one reading of the wrapped device. Faults are passed on in every tick.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         let reading = self.device.read(now);
         let is_due = self.left == 0;
@@ -76,7 +77,7 @@ impl<D: Device> Device for PacedDevice<D> {
         Reading { fresh: false, health: Health::Stale, ..self.handed_out }
     }
 
-    /// Real-time: at most one write.
+    /// Real-time: at most one write to the wrapped device.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         // The reading of this tick has already counted down: a full count means that this tick is served.
         let is_due = self.left == self.every_ticks - 1;

@@ -1,8 +1,8 @@
 //! A device model with a simulated hand.
 //!
-//! Time is the tick count: each reading advances the model by one tick of 1 ms under the efforts written before, each
-//! of which takes effect exactly after its delay. Reading k is therefore the state at k·T, and effort k acts from time
-//! k·T + delay on. No clock is read, so the same efforts give the same bits.
+//! Time is the tick count: each reading advances the model by one tick T of 1 ms, under the efforts written before.
+//! Each effort takes effect exactly after the delay of the model. Reading k is therefore the state at time k·T, and
+//! effort k acts from time k·T + delay. No clock is read, so the same efforts give the same bits.
 
 mod axis;
 mod delay;
@@ -32,7 +32,7 @@ pub(crate) fn seconds(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_S
 }
 
-/// True position and velocity, without encoder or estimator.
+/// True position and velocity of the handle, rather than those that the encoder and the velocity estimate give.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrueState {
     /// Handle position, device frame, m.
@@ -83,7 +83,8 @@ pub struct SimulatedDevice {
 }
 
 impl SimulatedDevice {
-    /// Creates a device at rest, at the start of its hand's path or at the origin. Without a hand, the handle is free.
+    /// Creates a device at rest at the start of the hand's path. Without a hand, the handle is free and starts at the
+    /// origin.
     pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
         model.check(axes)?;
         hand.map_or(Ok(()), HandModel::check)?;
@@ -106,7 +107,7 @@ impl SimulatedDevice {
         Ok(device)
     }
 
-    /// Sets position and velocity of the handle. Delayed commands are not changed.
+    /// Sets the position and velocity of the handle. Commands that are still delayed take effect nevertheless.
     pub fn place(&mut self, position_m: Vector2<f64>, velocity_m_per_s: Vector2<f64>) {
         for (index, axis) in self.axes.iter_mut().enumerate() {
             if let Some(axis) = axis {
@@ -197,7 +198,7 @@ impl Device for SimulatedDevice {
 }
 
 impl SimulatedDevice {
-    /// Components of a force on axes that exist; the others must not count towards saturation.
+    /// The force without its components on axes that do not exist, which must not count towards saturation.
     fn present(&self, force_n: Vector2<f64>) -> Vector2<f64> {
         Vector2::from_fn(|index, _| if self.axes[index].is_some() { force_n[index] } else { 0.0 })
     }

@@ -1,11 +1,13 @@
 //! Velocity from quantised positions.
 //!
-//! A backward difference of an encoder with step Δ has an error of up to Δ/T, 10 mm/s at 10 µm and 1 ms. The adaptive
-//! window averages over many samples when the hand is slow and not at all when it is fast.
+//! The backward difference of encoder positions with step Δ over a time T has an error of up to Δ/T. For a step of 10
+//! µm and a time of 1 ms, this is 10 mm/s. The adaptive window averages over many samples when the hand is slow and not
+//! at all when it is fast.
 
 use nalgebra::Vector2;
 
-/// Change since the last position divided by the elapsed time. Zero at the first position.
+/// Velocity estimate by backward difference: the change since the last position, divided by the elapsed time. Zero at
+/// the first position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BackwardDifference {
     before_m: Option<Vector2<f64>>,
@@ -17,7 +19,7 @@ impl BackwardDifference {
         Self { before_m: None }
     }
 
-    /// Adds a position, `elapsed_s` after the last, and returns the velocity, m/s.
+    /// Adds a position, `elapsed_s` after the last one, and returns the velocity, m/s.
     ///
     /// Real-time: one division.
     pub fn update(&mut self, position_m: Vector2<f64>, elapsed_s: f64) -> Vector2<f64> {
@@ -28,7 +30,8 @@ impl BackwardDifference {
     }
 }
 
-/// Longest window, samples. With 16, the estimate of a resting hand settles in 16 ms; longer windows gain little.
+/// Maximum length of the window, in intervals between samples. With 16 intervals, the estimate for a resting hand
+/// settles within 16 ms; longer windows gain little.
 pub const MAX_WINDOW: usize = 16;
 
 /// First-order adaptive windowing (Janabi-Sharifi, Hayward and Chen 2000): the longest window whose end-to-end line
@@ -36,7 +39,7 @@ pub const MAX_WINDOW: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveWindow {
     encoder_step_m: f64,
-    /// Samples of each axis, newest first. There is one more than the window has intervals.
+    /// Samples of each axis, newest first: one more than the window has intervals.
     samples: [[Sample; MAX_WINDOW + 1]; 2],
     filled: usize,
 }
@@ -48,13 +51,13 @@ struct Sample {
 }
 
 impl AdaptiveWindow {
-    /// Creates an estimator without samples, for an encoder with this step, m.
+    /// Creates an estimator without samples, for an encoder with a step of `encoder_step_m`.
     pub fn new(encoder_step_m: f64) -> Self {
         Self { encoder_step_m, samples: [[Sample::default(); MAX_WINDOW + 1]; 2], filled: 0 }
     }
 
-    /// Adds a position, `elapsed_s` after the last, and returns the velocity, m/s. A position that is not later than
-    /// the last is ignored.
+    /// Adds a position, `elapsed_s` after the last one, and returns the velocity, m/s. A position that is not later
+    /// than the last one is ignored.
     ///
     /// Real-time: at most MAX_WINDOW² comparisons per axis.
     pub fn update(&mut self, position_m: Vector2<f64>, elapsed_s: f64) -> Vector2<f64> {
@@ -106,7 +109,7 @@ mod tests {
         Vector2::new((position_m / STEP_M).floor() * STEP_M, 0.0)
     }
 
-    /// Largest error over a steady motion, after settling.
+    /// Largest error over a steady motion, after settling, m/s.
     fn worst_error(speed: f64, mut update: impl FnMut(Vector2<f64>) -> Vector2<f64>) -> f64 {
         let estimates = (0..1000).map(|tick| update(quantised(speed * TICK_S * f64::from(tick))).x);
         estimates.skip(50).map(|estimate| (estimate - speed).abs()).fold(0.0, f64::max)

@@ -1,6 +1,6 @@
 //! A small generator of reproducible random numbers (Marsaglia's xorshift, 64 bits, with a multiplied output).
 
-/// Random numbers from a seed; the same seed gives the same numbers on every machine.
+/// Generator of random numbers; the same seed gives the same numbers on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Xorshift {
     state: u64,

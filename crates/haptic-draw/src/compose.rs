@@ -23,7 +23,7 @@ const FOOTER_HEIGHT: f64 = 46.0;
 /// Length of the arrow for a force of 1 N, points.
 const POINTS_PER_N: f64 = 42.0;
 
-/// Smallest distance between two points of a path, points.
+/// Smallest distance between successive vertices of a drawn path, points.
 const MIN_SPACING: f64 = 0.6;
 /// Largest number of bodies for which names are written.
 const MAX_NAMES: usize = 24;
@@ -43,7 +43,7 @@ pub struct Content {
     pub view: SceneView,
     /// Poses of the bodies.
     pub placements: Vec<Placement>,
-    /// Paths up to these poses, if the scene was run.
+    /// Paths of hand and tool up to the poses in `placements`, if the scene was run.
     pub trail: Option<Trail>,
 }
 
@@ -55,7 +55,7 @@ impl Content {
     }
 }
 
-/// Paths of hand and tool, and the force at the end.
+/// Paths of hand and tool during a run, and the force at its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trail {
     /// Duration of the run, s.
@@ -68,7 +68,7 @@ pub struct Trail {
     pub force_n: Vector2<f64>,
 }
 
-/// Texts on the page.
+/// Choice of the texts on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Annotations {
     /// Names of bodies, scale and gravity.
@@ -103,7 +103,7 @@ pub fn compose(content: &Content, annotations: Annotations) -> Drawing {
     drawing
 }
 
-/// Projection of the world onto the page.
+/// Projection of the world frame onto the page.
 struct Page {
     size: Vector2<f64>,
     points_per_m: f64,
@@ -137,8 +137,8 @@ impl Page {
     }
 }
 
-/// Returns the extent of bodies and paths. Bodies that fell far out of the scene are cut off, because they would make
-/// the rest too small.
+/// Returns the extent of the bodies and paths that the page shows. Bodies that fell far out of the scene are cut off,
+/// because they would make the rest too small.
 fn shown(content: &Content) -> Bounds {
     let start = &content.view.bounds;
     let limit = start.widened(start.size_m().amax());
@@ -161,7 +161,7 @@ fn draw_background(drawing: &mut Drawing) {
     drawing.area(Area { outlines, grown_by: 7.0, fill: BACKGROUND, edge: RIM, edge_width: 1.0 });
 }
 
-/// Draws fixed bodies first, then dynamic ones.
+/// Draws all bodies except the tool: fixed bodies first, then dynamic ones.
 fn draw_bodies(drawing: &mut Drawing, page: &Page, content: &Content) {
     for fixed in [true, false] {
         let view = &content.view;
@@ -245,7 +245,8 @@ fn write_names(drawing: &mut Drawing, page: &Page, content: &Content) {
     labels::write_names(drawing, &whole, &named, &taken, INK);
 }
 
-/// Returns the name of a body and its place on the page. The name of solid ground includes its friction with the tool.
+/// Returns the name of a body and its place on the page. The name of solid ground includes the coefficient of friction
+/// with the tool.
 fn named(page: &Page, content: &Content, index: usize) -> Named {
     let body = &content.view.bodies[index];
     let bounds = body.bounds(&content.placements[index]);
@@ -292,7 +293,7 @@ fn draw_scale_bar(drawing: &mut Drawing, page: &Page, at: Point) {
     write(drawing, end + Vector2::new(10.0, 4.0), Anchor::Start, length_text(length_m));
 }
 
-/// Returns the largest of 1, 2 and 5 times a power of ten that is not above the limit, m.
+/// Returns the largest number that is 1, 2 or 5 times a power of ten and not above `max_m`, m.
 fn round_length_m(max_m: f64) -> f64 {
     let decade = libm::pow(10.0, max_m.log10().floor());
     [5.0, 2.0, 1.0].iter().map(|step| step * decade).find(|length_m| *length_m <= max_m * 1.0001).unwrap_or(decade)

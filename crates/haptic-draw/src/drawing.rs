@@ -31,7 +31,7 @@ pub enum Mark {
 /// Filled area with an edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
-    /// Closed outlines. A single point is the core of a disc, two points are that of a capsule.
+    /// Closed outlines. A single point is the core of a disc; two points are the core of a capsule.
     pub outlines: Vec<Vec<Point>>,
     /// Radius by which the outlines are grown, points.
     pub grown_by: f64,
@@ -52,7 +52,7 @@ pub struct Line {
     pub colour: Rgb,
     /// Width, points.
     pub width: f64,
-    /// Length of dashes and gaps, points; `None` for a solid line.
+    /// Length of each dash and of each gap, points; `None` for a solid line.
     pub dash: Option<f64>,
     /// Opacity, 0 to 1.
     pub opacity: f64,
@@ -63,7 +63,7 @@ pub struct Line {
 pub struct Text {
     /// Position of the anchor on the base line.
     pub at: Point,
-    /// Part of the text that is at the position.
+    /// Part of the text that is at the position `at`.
     pub anchor: Anchor,
     /// Content of the text.
     pub text: String,
@@ -101,7 +101,7 @@ impl Drawing {
         self.marks.push(Mark::Area(area));
     }
 
-    /// Adds a line.
+    /// Adds a solid, opaque line.
     pub fn line(&mut self, points: Vec<Point>, colour: Rgb, width: f64) {
         self.marks.push(Mark::Line(Line { points, colour, width, dash: None, opacity: 1.0 }));
     }

@@ -24,7 +24,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Creates a rectangle with this centre and size.
+    /// Creates a rectangle with the given centre and size.
     pub fn around(middle: Point, size: Vector2<f64>) -> Self {
         Self { low: middle - size / 2.0, high: middle + size / 2.0 }
     }
@@ -85,12 +85,13 @@ pub fn write_names(drawing: &mut Drawing, page: &Block, named: &[Named], taken: 
     }
 }
 
-/// Returns all blocks except that of the body itself, which its leader line may touch.
+/// Returns all blocks except that of the body with index `own`, which its own leader line may touch.
 fn others(busy: &[Block], own: usize) -> Vec<Block> {
     busy.iter().enumerate().filter(|(index, _)| *index != own).map(|(_, block)| *block).collect()
 }
 
-/// Returns the first free position beside a body for its name, and the leader line to it.
+/// Returns the first free position beside a body for its name, and the leader line to it; `None` if no position is
+/// free.
 fn free_position(one: &Named, size: Vector2<f64>, page: &Block, busy: &[Block]) -> Option<(Block, [Point; 2])> {
     let reach = (one.block.size() + size) / 2.0;
     let offsets = |aside: f64| {

@@ -4,7 +4,7 @@
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// Latin letters of DejaVu Sans; its licence is in the same folder.
+/// Latin letters of DejaVu Sans; the licence is in `font/LICENSE.txt`.
 static FONT: &[u8] = include_bytes!("font/dejavu-sans-latin.ttf");
 
 /// Font for measuring and drawing texts.
@@ -13,7 +13,7 @@ pub struct Letters {
 }
 
 impl Letters {
-    /// Loads the compiled-in font.
+    /// Parses the compiled-in font.
     ///
     /// # Panics
     /// Never: the font is compiled in and tested.
@@ -27,7 +27,7 @@ impl Letters {
         f64::from(units) * self.scale(size)
     }
 
-    /// Returns the outline of a text whose base line starts at (x, y); `None` if it has no visible letters.
+    /// Returns the outline of a text whose base line starts at (x, y); `None` if the text has no visible letters.
     pub fn outline(&self, text: &str, size: f64, x: f64, y: f64) -> Option<Path> {
         let scale = self.scale(size) as f32;
         let mut builder = Ink { builder: PathBuilder::new(), along: 0.0 };

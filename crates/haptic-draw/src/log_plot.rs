@@ -20,12 +20,13 @@ pub struct Range {
 }
 
 impl Range {
-    /// Returns the position of a value, 0 to 1 within the range.
+    /// Returns the position of a value on the axis: 0 at the lower end of the range, 1 at the upper end.
     fn fraction(&self, value: f64) -> f64 {
         libm::log10(value / self.low) / libm::log10(self.high / self.low)
     }
 
-    /// Returns the grid lines at 1, 2, … 9 times each power of ten, with true for the powers themselves.
+    /// Returns the grid lines at 1, 2, … 9 times each power of ten that lie in the range, with true for the powers
+    /// themselves.
     fn lines(&self) -> Vec<(f64, bool)> {
         let (first, last) = (libm::floor(libm::log10(self.low)) as i32, libm::ceil(libm::log10(self.high)) as i32);
         let all = (first..=last).flat_map(|power| {
@@ -47,7 +48,7 @@ pub struct LogPlot {
 }
 
 impl LogPlot {
-    /// Returns the position of a pair of values on the page. Values outside the range are moved to the frame.
+    /// Returns the position of a pair of values on the page. Values outside their ranges are moved to the frame.
     pub fn to_page(&self, x: f64, y: f64) -> Point {
         let [low, high] = self.corners;
         let (right, up) = (self.x.fraction(x).clamp(0.0, 1.0), self.y.fraction(y).clamp(0.0, 1.0));
@@ -104,7 +105,7 @@ impl LogPlot {
     }
 }
 
-/// Writes a text in the default size and colour.
+/// Writes a text in the font size and colour of plots.
 pub fn write(drawing: &mut Drawing, at: Point, anchor: Anchor, text: &str) {
     drawing.text(Text { at, anchor, text: text.to_owned(), size: FONT_SIZE, colour: INK });
 }

@@ -6,7 +6,7 @@ use crate::letters::Letters;
 use std::fmt;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
-/// Pixels per point, so that pictures are also sharp on dense screens.
+/// Pixels per point; more than one, so that pictures are also sharp on dense screens.
 const PIXELS_PER_POINT: f32 = 2.0;
 
 /// Encodes a drawing as a PNG file.
@@ -32,11 +32,11 @@ pub fn write(drawing: &Drawing) -> Result<Vec<u8>, PngError> {
 /// Error for a drawing that cannot be written as PNG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PngError {
-    /// Width, pixels.
+    /// Width of the picture, pixels.
     pub width: u32,
-    /// Height, pixels.
+    /// Height of the picture, pixels.
     pub height: u32,
-    /// Problem and remedy.
+    /// Description of the problem, with a remedy if there is one.
     pub problem: String,
 }
 
@@ -54,8 +54,8 @@ struct Page {
 }
 
 impl Page {
-    /// Draws an area. If it is grown, its outlines are stroked with a wide pen, first slightly wider in the colour of
-    /// the edge.
+    /// Draws an area. A grown area is drawn by stroking its outlines with two wide pens: first with the wider one in
+    /// the colour of the edge, then with the narrower one in the colour of the area.
     fn area(&mut self, area: &Area) {
         let half_edge = area.edge_width / 2.0;
         if area.grown_by > 0.0 {

@@ -35,7 +35,7 @@ pub struct BodyView {
     pub layer: i32,
     /// Centre of mass in the frame of the shape, m.
     pub centre_m: Vector2<f64>,
-    /// Convex parts, relative to the centre of mass.
+    /// Pieces of the body, relative to the centre of mass.
     pub pieces: Vec<Piece>,
     /// Closed outlines of the cores, relative to the centre of mass, m.
     pub outlines: Vec<Vec<Vector2<f64>>>,

@@ -4,70 +4,73 @@ use crate::gadget::{Firmware, Gadget};
 use serde::Serialize;
 use std::io::Write;
 
-/// One quadrant of the plane, by the signs of x and y.
+/// Audit of the forces in one quadrant of the plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Quadrant {
-    /// Signs of x and y.
+    /// Signs of x and y in this quadrant.
     pub signs: [i8; 2],
-    /// Samples with the handle well inside the post, in this quadrant.
+    /// Number of samples in this quadrant with the handle well inside the post.
     pub samples: u64,
-    /// Of those, samples without a force away from the centre.
+    /// Number of these [`Self::samples`] without a force away from the centre of the post.
     pub wrong: u64,
-    /// Mean force of these samples, N, device frame.
+    /// Mean force over all [`Self::samples`], N, device frame.
     pub mean_force_n: [f64; 2],
-    /// Largest angle between the force and the direction away from the centre, degrees.
+    /// Largest angle, over all [`Self::samples`], between the force and the direction away from the centre, degrees.
     pub angle_max_deg: f64,
 }
 
-/// Counts of one session, from connection to disconnection.
+/// Audit of one session, from the connection of the device to its disconnection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PlugSession {
-    /// Forces (joystick) or commands (native board) received.
+    /// Number of forces (joystick) or commands (native board) received.
     pub taken: u64,
-    /// Commands lost, according to their sequence numbers; zero for a joystick, whose reports have none.
+    /// Number of commands lost, according to their sequence numbers; zero for a joystick, whose reports have none.
     pub lost: u64,
     /// Protocol violations by the host.
     pub mistakes: u64,
-    /// Largest force on an axis, N.
+    /// Largest magnitude of the force on an axis, N.
     pub force_max_n: f64,
-    /// Force at disconnection, N.
+    /// Force of each axis at disconnection, N.
     pub force_end_n: [f64; 2],
     /// Time from connection to the first force, ms.
     pub first_force_after_ms: Option<f64>,
-    /// Time from the host's last message to the expiry of the force, ms; `None` if no force expired.
+    /// Time from the host's last output report (joystick) or command (native board) to the expiry of the force, ms;
+    /// `None` if no force expired.
     pub expired_after_ms: Option<f64>,
 }
 
-/// Result of an audit. The field names are those of the JSON.
+/// Result of an audit over all sessions. The JSON output has the same field names.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HostAudit {
-    /// Number of steps, 1 ms each.
+    /// Number of steps of the device, 1 ms each.
     pub steps: u64,
     /// Protocol violations by the host.
     pub mistakes: u64,
     /// Descriptions of the first violations of each session; joysticks only.
     pub mistake_texts: Vec<String>,
-    /// Commands lost, according to their sequence numbers; zero for a joystick, whose reports have none.
+    /// Number of commands lost, according to their sequence numbers; zero for a joystick, whose reports have none.
     pub lost: u64,
     /// Largest number of forces or commands received within one second.
     pub taken_in_busiest_s: u64,
     /// Input reports sent.
     pub inputs: u64,
-    /// Longest time for which a force acted after the host's last message, ms.
+    /// Longest time after the host's last output report (joystick) or command (native board) at which a force still
+    /// acted, ms.
     pub force_outlives_host_ms: f64,
-    /// Results by quadrant.
+    /// Audit of the forces in each quadrant.
     pub quadrants: [Quadrant; 4],
-    /// One entry per connection.
+    /// Audit of each session, in order.
     pub lives: Vec<PlugSession>,
 }
 
-/// Audits the host of a gadget.
+/// Observes every step of a gadget and audits its host.
 pub struct HostAuditor {
     account: HostAudit,
     life: PlugSession,
     born_us: Option<u64>,
     sums_n: [[f64; 2]; 4],
-    /// Position, m, and force, N, of the last step. They are checked only if the next step still has a force.
+    /// Position, m, and force, N, of the last step with a force. They are checked in the next step, and only if that
+    /// step has a force too.
     unjudged: Option<([f64; 2], [f64; 2])>,
     heard_us: u64,
     /// Forces or commands received before the current second.
@@ -75,18 +78,18 @@ pub struct HostAuditor {
     log: Option<Box<dyn Write + Send>>,
 }
 
-/// Distance between the centres of tool and post at contact, m, in the scene of the test guest.
+/// Distance between the centres of tool and post at which they touch, in the scene of the test guest, m.
 const TOUCH_M: f64 = 0.015;
-/// Penetration above which the force is checked, m. Below it, contact has only just begun.
+/// Penetration above which the force is checked, m. At a smaller penetration, contact has only just begun.
 const WELL_INSIDE_M: f64 = 0.002;
 /// Distance from an axis below which a position is in no quadrant, m.
 const BESIDE_AXIS_M: f64 = 0.001;
-/// Force above which a push away from the centre counts, N.
+/// Force that a push away from the centre must exceed to count, N.
 const LEAST_PUSH_N: f64 = 0.1;
 const STEPS_A_SECOND: u64 = 1000;
 
 impl HostAuditor {
-    /// Creates an empty audit. Each step is written to `log` as a CSV row, if there is one.
+    /// Creates an auditor before the first step. Writes each step as a CSV row to `log`, if there is one.
     pub fn new(mut log: Option<Box<dyn Write + Send>>) -> Self {
         if let Some(log) = &mut log {
             let _ = writeln!(log, "t_us,x_m,y_m,force_x_n,force_y_n");
@@ -109,7 +112,7 @@ impl HostAuditor {
         }
     }
 
-    /// Adds a step of the gadget.
+    /// Adds a step of the gadget to the audit.
     pub fn step(&mut self, gadget: &Gadget, now_us: u64) {
         let ([x, y], [force_x, force_y]) = (gadget.handle.encoder_m().into(), gadget.force_n);
         self.account.steps += 1;
@@ -138,8 +141,9 @@ impl HostAuditor {
         self.taken_before = taken;
     }
 
-    /// Checks each sample with a force one step later, and only if the force has not ended by then: the two axes end in
-    /// separate reports, so the direction of the last force is meaningless.
+    /// Checks a sample without a force at once, and a sample with a force one step later, only if the force has not
+    /// ended by then. The host ends the two axes in separate reports, so the direction of the last force before the end
+    /// is meaningless.
     fn note_push(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
         let ends = force_n == [0.0; 2];
         if let Some((position_m, force_n)) = self.unjudged.take()
@@ -179,12 +183,13 @@ impl HostAuditor {
         }
     }
 
-    /// Counts an input report.
+    /// Counts an input report that was sent to the host.
     pub fn sent(&mut self) {
         self.account.inputs += 1;
     }
 
-    /// Ends the session and stores its counts. Does nothing if the gadget made no step since the previous session.
+    /// Ends the current session and stores its counts. Does nothing if the gadget has made no step since the previous
+    /// session.
     pub fn end_life(&mut self, gadget: &Gadget) {
         if self.born_us.take().is_none() {
             return;
@@ -202,7 +207,7 @@ impl HostAuditor {
         self.taken_before = 0;
     }
 
-    /// Ends the session and returns the audit.
+    /// Ends the current session and returns the audit.
     pub fn conclude(&mut self, gadget: &Gadget) -> HostAudit {
         self.end_life(gadget);
         let mut account = self.account.clone();
@@ -220,14 +225,14 @@ fn milliseconds(from_us: u64, to_us: u64) -> f64 {
     to_us.saturating_sub(from_us) as f64 * 1e-3
 }
 
-/// Angle between two directions, degrees; 180 if one of them is zero.
+/// Angle between two vectors, degrees; 180 if one of them is zero.
 fn angle_deg(a: [f64; 2], b: [f64; 2]) -> f64 {
     let (dot, cross) = (a[0] * b[0] + a[1] * b[1], a[0] * b[1] - a[1] * b[0]);
     if dot == 0.0 && cross == 0.0 { 180.0 } else { libm::atan2(cross, dot).abs().to_degrees() }
 }
 
 impl Firmware {
-    /// Forces (joystick) or commands (native board) received.
+    /// Number of forces (joystick) or commands (native board) received.
     fn taken(&self) -> u64 {
         match self {
             Self::Joystick(joystick, _) => joystick.forces_taken,
@@ -235,7 +240,7 @@ impl Firmware {
         }
     }
 
-    /// Commands lost.
+    /// Number of commands lost; zero for a joystick.
     fn lost(&self) -> u64 {
         match self {
             Self::Joystick(..) => 0,

@@ -1,12 +1,12 @@
 //! Compares the forces at the motors with those that the host permitted.
 //!
 //! The log of a device and the trace of a host are written by two programs, each with one row per millisecond and its
-//! own start time. They are aligned where they match best. Every force at a motor must then match one that was
-//! permitted within a few milliseconds of that time.
+//! own start time. The two are shifted in time to where they match best. Every force at a motor must then match a force
+//! that the host permitted within a few milliseconds of it.
 //!
-//! If a device has coarse directions, the effect of one axis leaks into the other, and the host compensates for the
-//! leak. The two effects are set by two reports, so the force of a motor can be wrong for a moment by the leaked
-//! fraction of the change on the other axis.
+//! If a device encodes directions coarsely, the effect for one axis also leaks some force into the other axis, and the
+//! host compensates for the leak. It sets the two effects in two reports, so the force of a motor can be wrong for a
+//! moment, by the leaked fraction of the change on the other axis.
 
 use serde::Serialize;
 use std::ops::RangeInclusive;
@@ -14,22 +14,24 @@ use std::ops::RangeInclusive;
 /// Result of the comparison for one axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AxisMatch {
-    /// Non-zero forces of the motor, one per millisecond.
+    /// Number of milliseconds in which the motor had a force other than zero.
     pub forces: usize,
-    /// Forces that were not permitted at about that time.
+    /// Number of milliseconds in which the motor had a force, possibly zero, that the host did not permit at about that
+    /// time.
     pub unmatched: usize,
-    /// The first unmatched force: time on the device's clock, µs, and force, N.
+    /// Time of the first unmatched force on the device's clock, µs, and that force, N.
     pub first_unmatched: Option<(f64, f64)>,
-    /// Difference between the longest and the shortest time from permission to effect, ms.
+    /// Difference between the longest and the shortest time from the permission of a force to the same force at the
+    /// motor, ms.
     pub lag_spread_ms: i64,
 }
 
-/// Tolerance, in steps of the force. It covers the rounding of two magnitudes, whose directions differ slightly from
-/// the axes, and the rounding in the log.
+/// Tolerance of a match, as a multiple of the force resolution. It covers the rounding of the magnitudes of two
+/// effects, whose directions differ slightly from the axes, and the rounding in the log.
 const STEPS_OFF: f64 = 1.5;
-/// Largest difference from the aligned time, ms.
+/// Largest time between a force at the motor and the permitted force that it matches, after alignment, ms.
 const WINDOW_MS: i64 = 12;
-/// Start times of the host relative to the device that the alignment tries, ms.
+/// Start times of the trace relative to the log that the alignment tries, ms.
 const STARTS_MS: RangeInclusive<i64> = -100..=5000;
 /// The alignment uses every `STRIDE`th row of the log.
 const STRIDE: usize = 37;
@@ -59,7 +61,7 @@ pub fn compare(log: &str, trace: &str, step_n: f64, leak: f64) -> Result<[AxisMa
     Ok([matched(0), matched(1)])
 }
 
-/// Reads the named columns of a table. The first line contains the names.
+/// Reads the named columns of a CSV table, whose first line contains the names of all columns.
 fn columns<const N: usize>(csv: &str, names: [&str; N]) -> Result<[Vec<f64>; N], String> {
     let mut lines = csv.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
@@ -77,12 +79,12 @@ fn columns<const N: usize>(csv: &str, names: [&str; N]) -> Result<[Vec<f64>; N],
     Ok(columns)
 }
 
-/// Permitted force at a time, N; zero before the first and after the last row.
+/// Permitted force at `moment_ms` after the start of the trace, N; zero before its first row and after its last.
 fn at(admitted_n: &[f64], moment_ms: i64) -> f64 {
     usize::try_from(moment_ms).ok().and_then(|row| admitted_n.get(row)).copied().unwrap_or(0.0)
 }
 
-/// Start of the trace relative to the log, ms, that gives the smallest sum of differences.
+/// Start of the trace relative to the log, ms, for which the sum of the force differences is smallest.
 fn best_start(at_ms: &[i64], motors_n: &[Vec<f64>; 2], admitted_n: &[Vec<f64>; 2]) -> i64 {
     let difference_n = |start_ms: i64| -> f64 {
         let rows = (0..at_ms.len()).step_by(STRIDE);
@@ -96,7 +98,7 @@ fn best_start(at_ms: &[i64], motors_n: &[Vec<f64>; 2], admitted_n: &[Vec<f64>; 2
     sums.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, start_ms)| start_ms)
 }
 
-/// One axis of a log, aligned with the same axis of a trace.
+/// The forces of one axis in a log, aligned with those of a trace.
 struct Laid<'a> {
     at_ms: &'a [i64],
     motor_n: &'a [f64],
@@ -134,7 +136,8 @@ impl Laid<'_> {
         result
     }
 
-    /// Difference between the largest and the smallest permitted force of the other axis within the window, N.
+    /// Difference between the largest and the smallest permitted force of the other axis within `WINDOW_MS` of `at_ms`,
+    /// N.
     fn change_of_other_n(&self, at_ms: i64) -> f64 {
         let forces_n = (-WINDOW_MS..=WINDOW_MS).map(|lag_ms| at(self.other_n, at_ms - self.start_ms - lag_ms));
         let (least, most) = forces_n
@@ -147,7 +150,7 @@ impl Laid<'_> {
 mod tests {
     use super::*;
 
-    /// Permitted force at a tick, N. It rises, stays constant and falls, and differs between the axes.
+    /// Permitted force of each axis at a tick, N. It rises, stays constant and falls, and differs between the axes.
     fn let_through(tick: i64) -> [f64; 2] {
         let force_n = 0.01 * tick.min(400 - tick).clamp(0, 100) as f64;
         [force_n, -0.5 * force_n]
@@ -158,8 +161,8 @@ mod tests {
         format!("{name},force_x_n,force_y_n\n{}", lines.collect::<String>())
     }
 
-    /// Compares a host with a device that started 70 ms earlier and applies every other force 3 ms late, changed by
-    /// `spoil`.
+    /// Compares a host with a device that started 70 ms earlier and applies every other force 3 ms late. `spoil`
+    /// changes the forces at the motors.
     fn compared(spoil: impl Fn(i64, [f64; 2]) -> [f64; 2]) -> [AxisMatch; 2] {
         compared_with_leak(0.0, spoil)
     }

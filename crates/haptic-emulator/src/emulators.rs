@@ -1,5 +1,5 @@
-//! Table of the boards that can be emulated on a pseudo-terminal. A new board needs an implementation of [`Board`] and
-//! an entry in [`EMULATORS`].
+//! Table of the boards that can be emulated on a pseudo-terminal. To add a board, implement [`Board`] and add an entry
+//! to [`EMULATORS`].
 
 use crate::handle::EmulatedHandle;
 use crate::native::NativeTraits;
@@ -7,7 +7,7 @@ use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard};
 use haptic_backends::serial::HaplyVariant;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 
-/// A board that can be emulated.
+/// A board that can be emulated on a pseudo-terminal.
 #[derive(Debug)]
 pub struct Emulator {
     /// Name on the command line.
@@ -27,15 +27,15 @@ pub struct BoardOptions {
     pub model: DeviceModel,
     /// Hand that holds the handle, if any.
     pub hand: Option<HandModel>,
-    /// Whether `hand` is the default. Boards with a different travel then replace it with a hand of their own.
+    /// Whether [`Self::hand`] is the default hand. Boards with a different travel then use a hand of their own instead.
     pub hand_is_default: bool,
-    /// Whether the board reports velocities (native).
+    /// Whether the board reports velocities (native boards only).
     pub velocity: bool,
-    /// Major version of the protocol that the board reports (native).
+    /// Major version of the protocol that the board reports (native boards only).
     pub protocol_version: u8,
-    /// Variant of the board (Haply 2diy).
+    /// Variant of the board (Haply 2diy only).
     pub variant: HaplyVariant,
-    /// Handle displacement per radian of the motor, m (ODrive).
+    /// Handle displacement per radian of the motor, m (ODrive only).
     pub lever_m: f64,
 }
 

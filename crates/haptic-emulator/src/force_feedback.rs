@@ -5,13 +5,13 @@ use crate::style::{Control, ControlCommand, Part, Style, width};
 /// A protocol violation by the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// Time, µs.
+    /// Time of the violation, µs.
     pub at_us: u64,
-    /// Description.
+    /// Description of the violation.
     pub what: String,
 }
 
-/// Maximum number of violations stored with a description; further ones are only counted.
+/// Maximum number of violations stored with a description; further violations are only counted.
 const MISTAKES_KEPT: usize = 20;
 
 /// Result of the last Create New Effect report, which the host reads with PID Block Load.
@@ -29,14 +29,14 @@ struct Effect {
     /// Direction from which the force comes, turns; 0 is −y and 0.25 is +x of the HID specification.
     bearing: f64,
     gain: f64,
-    /// Duration, µs; 0 for no limit.
+    /// Duration of the effect, µs; 0 for no limit.
     duration_us: u64,
-    /// Fraction of full scale.
+    /// Magnitude as a fraction of full scale, −1 to 1.
     magnitude: f64,
     started_us: Option<u64>,
 }
 
-/// A force-feedback device with two axes, in one of the [`Style`]s.
+/// Firmware of a force-feedback device with two axes, in one of the [`Style`]s.
 #[derive(Clone, Debug)]
 pub struct ForceFeedback {
     style: Style,
@@ -46,7 +46,7 @@ pub struct ForceFeedback {
     gain: f64,
     mistakes: Vec<Mistake>,
     mistake_count: u64,
-    /// Set Constant Force reports accepted.
+    /// Number of Set Constant Force reports accepted.
     pub forces_taken: u64,
     /// Time at which an effect last expired, µs.
     pub expired_us: Option<u64>,
@@ -55,8 +55,8 @@ pub struct ForceFeedback {
 }
 
 impl ForceFeedback {
-    /// Creates a device as it is after connection. `room` is the number of effects that it can store, by default that
-    /// of its style.
+    /// Creates a device as it is after connection. `room` is the number of effects that it can store; the default is
+    /// that of its style.
     pub fn new(style: Style, room: Option<usize>) -> Self {
         let room = room.unwrap_or(usize::from(style.blocks));
         Self {
@@ -73,7 +73,7 @@ impl ForceFeedback {
         }
     }
 
-    /// Returns the number of protocol violations by the host and the first of them.
+    /// Returns the number of protocol violations by the host, and the first violations with their descriptions.
     pub fn mistakes(&self) -> (u64, &[Mistake]) {
         (self.mistake_count, &self.mistakes)
     }
@@ -201,7 +201,7 @@ impl ForceFeedback {
         };
     }
 
-    /// Returns the requested feature report, which starts with its id; `None` if there is no such report.
+    /// Returns the feature report with this id, including the id itself; `None` if there is no such report.
     pub fn get_feature(&mut self, id: u8) -> Option<Vec<u8>> {
         let style = self.style;
         if id == style.pool_id {
@@ -234,7 +234,7 @@ impl ForceFeedback {
         if self.is_enabled { total } else { [0.0; 2] }
     }
 
-    /// Returns the input report for axes at a fraction of their travel, −1 to 1, along x and y of the HID
+    /// Returns the input report for axes at the given fractions of their travel, −1 to 1, along x and y of the HID
     /// specification.
     pub fn input(&self, axes: [f64; 2]) -> Vec<u8> {
         let (minimum, maximum) = self.style.axis_range;

@@ -1,4 +1,4 @@
-//! An emulated USB device: firmware that receives and sends reports, and a handle that moves.
+//! An emulated USB device: firmware that receives and sends reports, and the handle that its motors move.
 
 use crate::force_feedback::ForceFeedback;
 use crate::handle::EmulatedHandle;
@@ -8,42 +8,42 @@ use haptic_wire::Message;
 use haptic_wire::report::{decode_report, encode_report};
 use nalgebra::Vector2;
 
-/// Travel on each side of the centre, m.
+/// Travel of the handle on each side of the centre, m.
 const TRAVEL_M: f64 = 0.05;
 /// Period of the device's clock, µs.
 pub const STEP_US: u64 = 1000;
 
-/// Firmware of a device.
+/// Firmware of an emulated USB device.
 #[derive(Clone, Debug)]
 pub enum Firmware {
-    /// A joystick with force feedback, with its force at full scale, N.
+    /// A joystick with force feedback, and its force at full scale, N.
     Joystick(ForceFeedback, f64),
     /// A board with the native protocol.
     Native(NativeFirmware),
 }
 
-/// A device and its handle.
+/// An emulated USB device with the handle that its motors move.
 #[derive(Clone, Debug)]
 pub struct Gadget {
-    /// Firmware.
+    /// Firmware of the device.
     pub firmware: Firmware,
-    /// Handle.
+    /// Handle that the motors act on.
     pub handle: EmulatedHandle,
-    /// Force of the motors in the last step, N, device frame: y away from the user.
+    /// Force of the motors in the last step, N, device frame (x to the right, y away from the user).
     pub force_n: [f64; 2],
     stream: CobsStream,
     advanced_us: Option<u64>,
 }
 
 impl Gadget {
-    /// Creates a joystick with force feedback. `room` is the number of effects that it can store, by default that of
-    /// its style.
+    /// Creates a joystick with force feedback. `room` is the number of effects that it can store; the default is that
+    /// of its style.
     pub fn joystick(style: Style, room: Option<usize>, full_scale_n: f64, handle: EmulatedHandle) -> Self {
         Self::new(Firmware::Joystick(ForceFeedback::new(style, room), full_scale_n), handle)
     }
 
-    /// Creates a board with the native protocol. It has no slew limit, so every force at its motors is one that the
-    /// host sent.
+    /// Creates a board with the native protocol. The board has no slew limit, so every force at its motors is one that
+    /// the host sent.
     pub fn board(full_scale_n: f64, handle: EmulatedHandle) -> Self {
         let traits = NativeTraits {
             full_scale_n,
@@ -64,7 +64,7 @@ impl Gadget {
         style.map_or_else(native::descriptor, Style::descriptor)
     }
 
-    /// Handles an output report, with its id if it has one; returns the reply, if any.
+    /// Handles an output report, which starts with its id if it has one. Returns the reply, if any.
     pub fn output(&mut self, report: &[u8], now_us: u64) -> Option<Vec<u8>> {
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => {
@@ -82,7 +82,7 @@ impl Gadget {
         }
     }
 
-    /// Handles bytes from a serial line and returns the replies.
+    /// Handles bytes from a serial line and returns the replies; a joystick ignores them.
     pub fn serial(&mut self, bytes: &[u8], now_us: u64) -> Vec<u8> {
         let Firmware::Native(board) = &mut self.firmware else { return Vec::new() };
         let mut replies = Vec::new();
@@ -90,14 +90,14 @@ impl Gadget {
         replies.concat()
     }
 
-    /// Handles a feature report.
+    /// Handles a feature report from the host; a board with the native protocol ignores it.
     pub fn set_feature(&mut self, report: &[u8], now_us: u64) {
         if let Firmware::Joystick(joystick, _) = &mut self.firmware {
             joystick.set_feature(report, now_us);
         }
     }
 
-    /// Returns the requested feature report; `None` if there is no such report.
+    /// Returns the feature report with this id; `None` if there is no such report.
     pub fn get_feature(&mut self, id: u8) -> Option<Vec<u8>> {
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => joystick.get_feature(id),
@@ -105,8 +105,8 @@ impl Gadget {
         }
     }
 
-    /// Advances the firmware to `now_us`, and the handle in whole milliseconds. Returns an unsolicited input report, if
-    /// any.
+    /// Advances the firmware to `now_us`, and the handle in whole milliseconds. Returns the input report to send, if
+    /// any: the position of a joystick, or a new fault of a board.
     pub fn advance(&mut self, now_us: u64) -> Option<Vec<u8>> {
         let (force_n, fault) = match &mut self.firmware {
             Firmware::Joystick(joystick, full_scale_n) => {

@@ -5,21 +5,23 @@ use haptic_device::simulated::{DeviceModel, HandModel, ModelError, SimulatedDevi
 use haptic_device::{Device, Effort, MonotonicNs};
 use nalgebra::Vector2;
 
-/// A handle and the hand that holds it, if any. Vectors are in the device frame: x to the right, y away from the user.
+/// The handle of an emulated device, held by a simulated hand if there is one. Vectors are in the device frame: x to
+/// the right, y away from the user.
 #[derive(Clone, Debug)]
 pub struct EmulatedHandle {
     device: SimulatedDevice,
     encoder_m: Vector2<f64>,
     force_n: Vector2<f64>,
-    /// Work of the motors on the hand since the start, J; its minimum; and its largest rise above the minimum before
-    /// it.
+    /// Work of the motors on the handle since the start, J.
     given_j: f64,
+    /// Smallest value of `given_j` so far, J.
     given_least_j: f64,
+    /// Largest rise of `given_j` above its smallest value up to that time, J.
     given_most_j: f64,
 }
 
 impl EmulatedHandle {
-    /// Creates a handle at the start of its hand's path.
+    /// Creates a handle at the start of the hand's path; without a hand or a path, at the origin.
     ///
     /// # Errors
     /// If the model cannot be simulated.
@@ -29,7 +31,7 @@ impl EmulatedHandle {
         Ok(Self { device, encoder_m, force_n: Vector2::zeros(), given_j: 0.0, given_least_j: 0.0, given_most_j: 0.0 })
     }
 
-    /// Creates the handle of a USB device, held at the centre.
+    /// Creates the handle of a USB device, with a hand that holds it at the centre.
     ///
     /// # Errors
     /// If the model cannot be simulated.
@@ -61,7 +63,7 @@ impl EmulatedHandle {
         self.encoder_m
     }
 
-    /// Position from the encoder and true velocity.
+    /// Position from the encoder, with the true velocity.
     pub fn measured(&self) -> Measured {
         Measured { position_m: self.encoder_m, velocity_m_per_s: self.true_state().velocity_m_per_s }
     }
@@ -71,8 +73,8 @@ impl EmulatedHandle {
         self.device.true_state()
     }
 
-    /// Maximum net energy that the motors delivered to the hand, J. A passive host delivers no more than it received
-    /// plus the energy that its world stored at the start.
+    /// Largest net energy that the motors delivered to the hand over any interval of time, J. A passive host never
+    /// delivers more than it has received, plus the energy that its world stored at the start.
     pub fn given_most_j(&self) -> f64 {
         self.given_most_j
     }
@@ -97,15 +99,19 @@ fn usb_hand(path: Vec<[f64; 3]>) -> HandModel {
     HandModel { stiffness_n_per_m: 150.0, damping_n_s_per_m: 6.0, mass_kg: 0.0, path, looped: false }
 }
 
-/// Duration of the wait beside the post until force is on, of the approach, and of one round, s.
+/// Time that the hand waits beside the post until force is on, s.
 const REST_S: f64 = 4.0;
+/// Duration of the hand's approach to the post, s.
 const APPROACH_S: f64 = 1.0;
+/// Duration of one round around the post, s.
 const ROUND_S: f64 = 2.0;
-/// Distance of the target from the centre while the hand waits, and while it presses against the post, m.
+/// Distance of the hand's target from the centre while the hand waits, m.
 const BESIDE_M: f64 = 0.025;
+/// Distance of the hand's target from the centre while the hand presses against the post, m.
 const PRESSING_M: f64 = 0.006;
-/// Number of rounds, more than a run needs, and rows of the path per round. The chords deviate from the circle by 3 µm.
+/// Number of rounds around the post; more than a run needs.
 const ROUNDS: u32 = 300;
+/// Rows of the path per round. The straight lines between them deviate from the circle by at most 3 µm.
 const ROWS_PER_ROUND: u32 = 100;
 
 fn path_round_the_post() -> Vec<[f64; 3]> {

@@ -3,12 +3,14 @@
 //! - [`emulators`]: the table of boards on a pseudo-terminal; [`serial`]: those boards and their server.
 //! - [`native`]: the firmware of a board with the native protocol.
 //! - [`force_feedback`]: the firmware of a USB force-feedback device, from reports to the motor force.
-//! - [`style`], [`writer`]: report descriptors of joysticks and boards of several makers.
+//! - [`style`]: force-feedback devices of several makers, with their report descriptors; [`writer`]: writes
+//!   descriptors.
 //! - [`handle`]: the handle between the motors and a simulated hand.
 //! - [`gadget`]: a USB device that receives and sends reports; [`transport`]: its connection to a kernel.
-//! - [`audit`]: the device's audit of its host; [`compare`]: comparison of its log with the host's recording.
+//! - [`audit`]: the device's audit of its host; [`compare`]: comparison of the device's log with the host's trace.
 //!
-//! No code is shared with the host's parser of report descriptors: field offsets are counted in bytes, as in firmware.
+//! No code is shared with the host's parser of report descriptors: the emulated firmware counts field offsets in bytes,
+//! as real firmware does.
 //!
 //! ```
 //! use haptic_device::DeviceModel;

@@ -1,14 +1,15 @@
 //! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]`
 //! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
 //!
-//! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Runs for the
-//! given number of seconds, then prints its audit of the host as a JSON object. `--room` is the number of effects that
-//! the device can store, `--full-scale` its largest force in newtons. `--unplug` disconnects the device for one second
-//! at the given time (uhid only).
+//! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Emulates the
+//! device for `--seconds` (default 10), then prints its audit of the host as a JSON object. `--room` is the number of
+//! effects that the device can store, and `--full-scale` is its largest force in newtons. `--log` writes every step of
+//! the device to a CSV file. `--unplug` disconnects the device for one second, at the given time in seconds after the
+//! start (uhid only).
 //!
-//! `compare` checks that all forces at the motors, from the log of a device, are forces that the host permitted, from
-//! the table of `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons, LEAK the fraction of
-//! the force of one axis that leaks into the other.
+//! `compare` checks that the host permitted every force at the motors. LOG is the log of the device, and TRACE is the
+//! host's table, from `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons. LEAK is the
+//! fraction of the force of one axis that leaks into the other axis; the default is zero.
 #![forbid(unsafe_code)]
 
 use haptic_emulator::audit::{HostAudit, HostAuditor};
@@ -25,8 +26,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Real-time priority of the device: above the threads that serve it, because hardware does not wait for software, and
-/// below the loop.
+/// Real-time priority of the emulated device. It is above that of the threads that serve the device, because hardware
+/// does not wait for software, and below that of the loop.
 const PRIORITY: u8 = 75;
 /// USB vendor and product ids of the native board.
 const NATIVE_IDS: (u16, u16) = (0x1209, 0x4850);
@@ -145,7 +146,7 @@ fn request() -> ThreadRequest {
     }
 }
 
-/// Runs `body` on a thread with the priority of the device.
+/// Runs `body` on a thread with the priority of the device and returns its result.
 fn alone(body: impl FnOnce() -> io::Result<HostAudit> + Send + 'static) -> io::Result<HostAudit> {
     spawn(request(), move |_| body())?.join().map_err(io::Error::other)?
 }

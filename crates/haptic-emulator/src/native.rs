@@ -12,8 +12,9 @@ use nalgebra::Vector2;
 
 /// Encoder counts per metre; one count is 10 µm.
 const COUNTS_PER_M: u32 = 100_000;
-/// Watchdog time if the host requests the default, and the longest that it can request, ms.
+/// Watchdog time if the host requests the default, ms.
 const DEFAULT_WATCHDOG_MS: u16 = 20;
+/// Longest watchdog time that the host can request, ms.
 const MAX_WATCHDOG_MS: u16 = 100;
 /// Slew limit of the reference boards: 4 ms from zero to full effort.
 const REFERENCE_SLEW_Q15_PER_MS: u16 = 8192;
@@ -21,7 +22,7 @@ const REFERENCE_SLEW_Q15_PER_MS: u16 = 8192;
 /// A reply of the board.
 pub type Reply = Message<'static>;
 
-/// Properties of an emulated board.
+/// Properties of an emulated board with the native protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NativeTraits {
     /// Number of axes, 1 or 2.
@@ -30,7 +31,7 @@ pub struct NativeTraits {
     pub travel_m: f64,
     /// Force at full effort, N.
     pub full_scale_n: f64,
-    /// Slew limit of the firmware; `u16::MAX` for none. Switching the effort off is never slewed.
+    /// Slew limit of the firmware; `u16::MAX` for no limit. It does not apply when the effort is switched off.
     pub slew_q15_per_ms: u16,
     /// Whether STATE contains velocities.
     pub gives_velocity: bool,
@@ -87,20 +88,21 @@ pub struct NativeFirmware {
     slew_q15_per_ms: u16,
     /// Whether the newest command enabled its efforts.
     enabled: bool,
-    /// Commanded efforts, clamped to the limits, and present efforts of the motors.
+    /// Commanded efforts, clamped to the limits.
     targets_q15: [i16; 2],
+    /// Present efforts of the motors, which follow `targets_q15` within the slew limit.
     applied_q15: [i16; 2],
     /// Time of the last advance, µs.
     advanced_us: u64,
-    /// Time of the newest command since the board was armed, µs. The watchdog starts with the first one.
+    /// Time of the newest command since the board was armed, µs. The watchdog starts at the first such command.
     pub commanded_us: Option<u64>,
     /// Time at which the watchdog last cut the effort, µs.
     pub expired_us: Option<u64>,
-    /// Commands accepted.
+    /// Number of commands accepted.
     pub commands_taken: u64,
-    /// Commands lost, according to their sequence numbers.
+    /// Number of commands lost, according to their sequence numbers.
     pub commands_lost: u64,
-    /// Messages that the protocol forbids.
+    /// Number of messages received that the protocol forbids.
     pub mistakes: u64,
     events: Vec<String>,
 }
@@ -130,7 +132,8 @@ impl NativeFirmware {
         }
     }
 
-    /// Whether a host has armed the board and has sent a command since. A command that enables no effort counts too.
+    /// Whether a host has armed the board and has sent a command since then. A command that enables no effort counts
+    /// too.
     pub fn is_driven(&self) -> bool {
         self.mode == Mode::Armed && self.commanded_us.is_some()
     }
@@ -355,7 +358,7 @@ impl CobsStream {
         });
     }
 
-    /// Encodes a message as a frame of the stream.
+    /// Encodes a message as a frame of the stream; `None` if it cannot be encoded.
     pub fn encode(firmware: &mut NativeFirmware, message: &Message<'_>) -> Option<Vec<u8>> {
         let mut wire = [0; WIRE_MAX];
         let length = encode(message, firmware.next_sequence(), &mut wire).ok()?;
@@ -368,7 +371,7 @@ impl CobsStream {
     }
 }
 
-/// Report descriptor of a board that carries the protocol in HID reports.
+/// Report descriptor of a board that exchanges the native protocol in HID reports.
 pub fn descriptor() -> Vec<u8> {
     use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
     let [page_low, page_high] = USAGE_PAGE.to_le_bytes();

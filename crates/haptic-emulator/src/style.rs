@@ -1,8 +1,9 @@
-//! Force-feedback devices of several makers. They use the same HID usages and differ in everything else.
+//! Force-feedback devices of several makers. They use the same HID usages, but differ in report ids, ranges and
+//! layouts.
 
 use crate::writer::{DescriptorWriter, GENERIC_DESKTOP, Main, PHYSICAL_INTERFACE};
 
-/// Encoding of the commands of Device Control.
+/// Encoding of a command in a Device Control report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// One bit per command.
@@ -11,7 +12,7 @@ pub enum Control {
     Numbers,
 }
 
-/// A command of Device Control.
+/// A command in a Device Control report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlCommand {
     /// Switches the motors on.
@@ -35,7 +36,7 @@ impl ControlCommand {
     }
 }
 
-/// A field of Set Effect, after block index and effect type.
+/// A field of a Set Effect report that follows the block index and the effect type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Duration of the effect, u16, ms.
@@ -50,13 +51,13 @@ pub enum Part {
     Gain,
     /// Trigger button, u8.
     TriggerButton,
-    /// Enable bits of x, y and direction, u8.
+    /// Enable bits for x, y and direction, u8.
     Enables,
-    /// Two directions, of a width that depends on the style.
+    /// Direction, as two numbers of a width that depends on the style.
     Directions,
 }
 
-/// A force-feedback device of one maker, with two axes.
+/// Layout of the reports of one maker's force-feedback device with two axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "ids and ranges of the reports they name")]
 pub struct Style {
@@ -147,7 +148,8 @@ pub const ARDUINO: Style = Style {
     blocks: 14,
 };
 
-/// Style of VPforce: high ids of output reports, 16-bit gains, the start delay last, and Disable before Enable.
+/// Style of VPforce: output report ids above 100, 16-bit gains, the start delay last in Set Effect, and Disable before
+/// Enable in Device Control.
 pub const VPFORCE: Style = Style {
     name: "vpforce",
     vendor: 0xFFFF,
@@ -178,13 +180,13 @@ pub const VPFORCE: Style = Style {
 /// All styles.
 pub const STYLES: [Style; 3] = [OPEN_FFBOARD, ARDUINO, VPFORCE];
 
-/// Width of a number up to `maximum`, bytes: one or two.
+/// Width of a number that can be as large as `maximum`, bytes: one or two.
 pub(crate) fn width(maximum: i64) -> usize {
     if maximum <= 0xFF { 1 } else { 2 }
 }
 
 impl Style {
-    /// Length of a field of Set Effect, bytes.
+    /// Length of a field of a Set Effect report, bytes.
     pub fn part_bytes(&self, part: Part) -> usize {
         match part {
             Duration | TriggerRepeat | SamplePeriod | StartDelay => 2,
@@ -194,23 +196,24 @@ impl Style {
         }
     }
 
-    /// Offset of a field in Set Effect, bytes, counted from the report id; `None` if the style has no such field.
+    /// Offset of a field in a Set Effect report, bytes, counted from the report id; `None` if the style has no such
+    /// field.
     pub fn part_offset(&self, part: Part) -> Option<usize> {
         let before = self.effect_parts.iter().position(|other| *other == part)?;
         Some(3 + self.effect_parts[..before].iter().map(|part| self.part_bytes(*part)).sum::<usize>())
     }
 
-    /// Length of Set Effect, bytes, including the report id.
+    /// Length of a Set Effect report, bytes, including the report id.
     pub fn effect_bytes(&self) -> usize {
         3 + self.effect_parts.iter().map(|part| self.part_bytes(*part)).sum::<usize>()
     }
 
-    /// Length of Set Envelope, bytes, including the report id.
+    /// Length of a Set Envelope report, bytes, including the report id.
     pub fn envelope_bytes(&self) -> usize {
         10
     }
 
-    /// Returns the report descriptor.
+    /// Returns the report descriptor of a device of this style.
     pub fn descriptor(&self) -> Vec<u8> {
         let mut writer = DescriptorWriter::default();
         writer.page(GENERIC_DESKTOP);
@@ -296,8 +299,8 @@ impl Style {
         });
     }
 
-    /// Writes Set Envelope, with the level and time of attack and fade. Without it, the kernel's driver offers no
-    /// constant force.
+    /// Writes Set Envelope, with the level and the time of the attack and of the fade. Without this report, the
+    /// kernel's driver offers no constant force.
     fn write_envelope(&self, writer: &mut DescriptorWriter) {
         writer.logical(0x5A, |writer| {
             writer.report_id(self.envelope_id);
@@ -386,7 +389,7 @@ impl Style {
     }
 }
 
-/// Writes a time in milliseconds. The unit is the second (English linear system), the exponent −3.
+/// Writes a time in milliseconds: the unit is the second (English linear system), with the exponent −3.
 fn write_time(writer: &mut DescriptorWriter, usage: i64) {
     writer.usage(usage);
     writer.unit(0x1003, -3);

@@ -8,11 +8,11 @@ pub enum Main {
     Input = 0x80,
     /// Data to the device.
     Output = 0x90,
-    /// Data in both directions, on request of the host.
+    /// Data in both directions, sent or requested by the host.
     Feature = 0xB0,
 }
 
-/// Usage page of physical interface devices: force feedback.
+/// Usage page of physical interface devices, which covers force feedback.
 pub const PHYSICAL_INTERFACE: i64 = 0x0F;
 /// Usage page of pointers and joysticks.
 pub const GENERIC_DESKTOP: i64 = 0x01;
@@ -24,7 +24,7 @@ pub struct DescriptorWriter {
 }
 
 impl DescriptorWriter {
-    /// Returns the descriptor.
+    /// Returns the bytes of the descriptor.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -51,7 +51,8 @@ impl DescriptorWriter {
         usages.iter().for_each(|usage| self.usage(*usage));
     }
 
-    /// Adds a usage to the next item. It takes two bytes if one byte would be read as negative.
+    /// Adds a usage to the next item. A usage that one byte would represent as a negative number is written in two
+    /// bytes.
     pub fn usage(&mut self, usage: i64) {
         self.item(0x08, usage);
     }
@@ -61,12 +62,12 @@ impl DescriptorWriter {
         self.bytes.extend_from_slice(&[0x85, id]);
     }
 
-    /// Writes an application collection.
+    /// Writes an application collection with this usage, around the items that `content` writes.
     pub fn application(&mut self, usage: i64, content: impl FnOnce(&mut Self)) {
         self.collection(1, usage, content);
     }
 
-    /// Writes a logical collection.
+    /// Writes a logical collection with this usage, around the items that `content` writes.
     pub fn logical(&mut self, usage: i64, content: impl FnOnce(&mut Self)) {
         self.collection(2, usage, content);
     }
@@ -78,24 +79,24 @@ impl DescriptorWriter {
         self.bytes.push(0xC0);
     }
 
-    /// Sets the physical range of the following items; (0, 0) for none.
+    /// Sets the physical range of the following items; (0, 0) removes it.
     pub fn physical(&mut self, range: (i64, i64)) {
         self.item(0x34, range.0);
         self.item(0x44, range.1);
     }
 
-    /// Sets the unit of the following items and its power of ten.
+    /// Sets the unit of the following items and the power of ten by which it is scaled.
     pub fn unit(&mut self, unit: i64, exponent: i64) {
         self.item(0x64, unit);
         self.item(0x54, exponent);
     }
 
-    /// Writes a field of numbers, one for each preceding usage.
+    /// Writes `count` numbers of `bits` bits each, one for each preceding usage.
     pub fn numbers(&mut self, main: Main, bits: i64, count: i64, range: (i64, i64)) {
         self.fields(main, bits, count, range, 0x02);
     }
 
-    /// Writes a number that selects one of the preceding usages, counted from the lower end of `range`.
+    /// Writes a number of `bits` bits that selects one of the preceding usages, counted from the lower end of `range`.
     pub fn choice(&mut self, main: Main, bits: i64, range: (i64, i64)) {
         self.fields(main, bits, 1, range, 0x00);
     }
@@ -108,7 +109,7 @@ impl DescriptorWriter {
         self.item(main as u8, flags);
     }
 
-    /// Writes padding bits.
+    /// Writes `bits` bits of padding.
     pub fn padding(&mut self, main: Main, bits: i64) {
         self.item(0x74, bits);
         self.item(0x94, 1);

@@ -1,27 +1,27 @@
-//! Black box: reports of about two seconds of ticks up to a tenth of a second after a fault, for diagnosis.
+//! Black box: the tick reports of about two seconds, ending a tenth of a second after a fault, for diagnosis.
 //!
 //! Every tick writes its report directly into the next row of a ring that is allocated at the start; nothing is copied.
-//! After a fault and the ticks that follow it, the full ring is exchanged for a spare one, and an ordinary thread
+//! Once the ticks that follow a fault are recorded, the full ring is exchanged for a spare one, and an ordinary thread
 //! writes the full one to disk.
 
 use crate::report::TickReport;
 
-/// Ticks in a black box, about two seconds. A power of two, so that finding a row takes no comparison.
+/// Number of ticks in a black box, about two seconds. A power of two, so that wrapping an index takes no comparison.
 pub const BLACK_BOX_TICKS: usize = 2048;
-/// Ticks recorded after a fault, to show how the force ends.
+/// Number of ticks recorded between a fault and the last tick of its black box, to show how the force ends.
 pub const AFTERMATH_TICKS: u32 = 100;
 
-/// The newest ticks, oldest overwritten first.
+/// A ring of the newest tick reports. When it is full, each new report overwrites the oldest.
 #[derive(Clone, Debug)]
 pub struct BlackBox {
     rows: Box<[TickReport; BLACK_BOX_TICKS]>,
     /// Index of the newest report; kept in range by [`on_ring`].
     newest: usize,
-    /// Rows written since the box was last empty.
+    /// Number of rows written since the box was last empty.
     written: usize,
 }
 
-/// Index of a row on the ring.
+/// Wraps an index around the ring.
 const fn on_ring(latest: usize) -> usize {
     latest % BLACK_BOX_TICKS
 }
@@ -40,7 +40,7 @@ impl BlackBox {
         Self { rows, newest: 0, written: 0 }
     }
 
-    /// Advances to the next row and returns it for writing. It still holds an old report. Real-time: constant.
+    /// Advances to the next row and returns it for writing. The row still holds an old report. Real-time: constant.
     pub fn next_row(&mut self) -> &mut TickReport {
         self.newest = on_ring(self.newest + 1);
         self.written += 1;
@@ -70,13 +70,13 @@ impl BlackBox {
     }
 }
 
-/// The black boxes of one loop: the current one, a spare, and a full one.
+/// The black boxes of one loop: the current one, a spare, and a full one after a fault.
 #[derive(Debug)]
 pub(crate) struct BlackBoxRecorder {
     running: Box<BlackBox>,
     spare: Option<Box<BlackBox>>,
     full: Option<Box<BlackBox>>,
-    /// Ticks until the current box is complete; `None` unless there was a fault.
+    /// Number of ticks until the current box is complete; `None` unless the ticks after a fault are being recorded.
     aftermath: Option<u32>,
 }
 
@@ -86,7 +86,7 @@ impl BlackBoxRecorder {
         Self { running, spare, full: None, aftermath: None }
     }
 
-    /// Advances to the next row. Real-time: constant.
+    /// Advances to the next row and returns it for writing. Real-time: constant.
     pub(crate) fn next_row(&mut self) -> &mut TickReport {
         self.running.next_row()
     }
@@ -132,8 +132,8 @@ impl BlackBoxRecorder {
         self.spare = Some(black_box);
     }
 
-    /// Exchanges the full box for the spare. Without a spare, the current box stays in use: the box of the first fault
-    /// is the one worth keeping.
+    /// Sets the current box aside as the full one and continues with the spare. Without a spare, the current box stays
+    /// in use: the box of the first fault is the one worth keeping.
     fn put_aside(&mut self) -> Option<u32> {
         if let Some(mut spare) = self.spare.take() {
             // The newest report must stay readable.

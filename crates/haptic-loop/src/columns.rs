@@ -1,7 +1,8 @@
 //! Columns of a tick: the names and values of traces, exported tables, black boxes and recorded ticks.
 //!
 //! The name of a column ends with its unit. In traces, the position and velocity of the tool are those of the origin of
-//! its frame, so that one is the derivative of the other; in black boxes, they are those of its centre of mass.
+//! its frame, so that the velocity is the derivative of the position; in black boxes, they are those of its centre of
+//! mass.
 
 use crate::report::TickReport;
 use haptic_planar::scene::Scene;
@@ -10,12 +11,12 @@ use haptic_planar::tick::TICKS_PER_S;
 use nalgebra::Vector2;
 use std::fmt;
 
-/// A column of a table with rows `T`.
+/// A column of a table whose rows are of type `T`.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<T: ?Sized> {
-    /// Name, with the unit at its end.
+    /// Name of the column, with the unit at its end.
     pub name: &'static str,
-    /// Value in a row.
+    /// Returns the value of the column in a row.
     pub value: fn(&T) -> Cell,
 }
 
@@ -51,7 +52,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// A tick with the values that a trace shows, world frame. Without a tool, hand and tool are zero.
+/// A tick with the values that a trace shows, world frame. Without a tool, the values of hand and tool are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct TickView {
     /// Report of the tick.
@@ -60,7 +61,7 @@ pub struct TickView {
     pub hand_m: Vector2<f64>,
     /// Origin of the tool's frame, m.
     pub tool_m: Vector2<f64>,
-    /// Angle and angular velocity of the tool, and velocity of its origin.
+    /// State of the tool, with the velocity of the origin of its frame.
     pub tool: BodyState,
 }
 

@@ -6,33 +6,34 @@ use haptic_coupling::coupling::Gains;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
-/// One command, with validated values. A world arrives boxed and the old one is returned boxed, so that applying a
-/// command neither allocates nor frees memory.
+/// A change that the loop applies between two ticks, with validated values. A new world arrives boxed and the old one
+/// is returned boxed, so that applying a command neither allocates nor frees memory.
 ///
 /// `W` and `M` are the world and the mapping as the loop uses them. A [`RecordedCommand`] has the number of the world
 /// and the settings of the mapping instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", content = "value", rename_all = "kebab-case")]
 pub enum Command<W = Box<World>, M = ActiveMapping> {
-    /// Sets gains, which are ramped.
+    /// Sets new gains, which take effect over a ramp.
     SetGains(Gains),
-    /// Sets limits, without a jump in force.
+    /// Sets new safety limits, without a jump in force.
     SetSafety(Safety),
-    /// Sets the mapping; force re-engages.
+    /// Sets a new mapping; the force re-engages.
     SetMapping(M),
     /// Stops the world and the force.
     Pause,
-    /// Continues after a pause; force re-engages.
+    /// Continues after a pause; the force re-engages.
     Resume,
-    /// Runs this many ticks of a paused world.
+    /// Runs this many ticks of a paused world, without force.
     Step(u32),
-    /// Replaces the world with another one, or with the same one at its start; force re-engages.
+    /// Replaces the world with another one, or with a fresh copy at its start; the force re-engages.
     ReplaceWorld(W),
     /// Sets the target of a simulated hand, world frame, m; `None` returns the hand to its path.
     GuideHand(Option<Vector2<f64>>),
 }
 
-/// A command as plain data: a world by its number, a mapping by its settings.
+/// A command as plain data, with the number of a world in place of the world and the settings of a mapping in place of
+/// the mapping.
 pub type RecordedCommand = Command<u64, MappingSettings>;
 
 impl Command {
@@ -45,13 +46,13 @@ impl Command {
 }
 
 impl RecordedCommand {
-    /// Returns the command for a loop whose device has this number of axes; `world` looks up a world by its number.
-    /// Returns `None` if there is no such world or the mapping is invalid.
+    /// Returns the command for a loop whose device has `axes` axes. `world` looks up a world by its number. Returns
+    /// `None` if there is no such world or the mapping is invalid.
     pub fn resolve(&self, axes: u8, world: impl FnOnce(u64) -> Option<Box<World>>) -> Option<Command> {
         self.convert(|number| world(*number).ok_or(()), |mapping| mapping.activate(axes).map_err(drop)).ok()
     }
 
-    /// Whether the command applies settings of a profile: gains, limits or mapping.
+    /// Whether the command changes settings of a profile: gains, limits or mapping.
     pub fn is_setting(&self) -> bool {
         matches!(self, Self::SetGains(_) | Self::SetSafety(_) | Self::SetMapping(_))
     }

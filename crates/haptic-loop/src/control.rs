@@ -1,4 +1,4 @@
-//! Errors of requests to a running loop.
+//! Reasons why a running loop rejects a request.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub enum ControlError {
     /// The request itself is wrong: an unknown key, a value outside its limits, a malformed scene.
     Invalid(String),
-    /// The request conflicts with the present state; repeating it does not help.
+    /// The request conflicts with the present state of the loop; repeating it does not help until that state changes.
     NotNow(String),
     /// The loop has not caught up with earlier requests; the same request may succeed later.
     Busy(String),

@@ -1,4 +1,4 @@
-//! Engagement: force ramps up once the tool is free of contact forces, and starts over after a fault.
+//! Engagement: the force ramps up once the tool is free of contact forces, and starts over from zero after a fault.
 
 mod checkpoint;
 
@@ -6,11 +6,11 @@ use haptic_coupling::tank::project_onto_segment;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Force below which the world counts as quiet, in addition to the weight of a swinging tool, N.
+/// Force below which the world counts as quiet, beyond the force that the weight of a swinging tool explains, N.
 pub const QUIET_N: f64 = 0.2;
-/// Consecutive quiet ticks before the ramp starts; fewer could be a bounce.
+/// Number of consecutive quiet ticks before the ramp starts; fewer could be part of a bounce.
 pub const QUIET_TICKS: u32 = 20;
-/// Time over which force returns after a gap in the readings, s.
+/// Time over which the force returns after a gap in the readings, s.
 pub const RECOVERY_S: f64 = 0.05;
 
 /// Engagement phase.
@@ -36,10 +36,10 @@ impl Phase {
     }
 }
 
-/// State of the engagement: which fraction of the world's force the hand receives.
+/// State of the engagement, which determines the fraction of the world's force that the hand receives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Engagement {
-    /// Time from no force to full force, s; with zero, force is full from the first tick.
+    /// Time from no force to full force, s; with zero, the force is full from the first tick.
     ramp_s: f64,
     quiet_ticks: u32,
     /// Fraction reached by the ramp, 0 to 1.
@@ -64,14 +64,15 @@ impl Engagement {
         *self = Self::new(self.ramp_s);
     }
 
-    /// Removes the force in this tick; it returns over [`RECOVERY_S`]. Real-time: constant.
+    /// Removes the force in this tick, after which it returns over [`RECOVERY_S`]. Real-time: constant.
     pub fn interrupt(&mut self) {
         self.recovered = 0.0;
     }
 
-    /// Advances by one tick and returns the fraction of force for it. `load_n` is the weight of the tool. Forces
-    /// between zero and twice the weight count as quiet: the tool may rest on something, the hand may carry it, or it
-    /// may swing after a release, since a lightly damped coupling takes seconds to settle. Real-time: constant.
+    /// Advances by one tick and returns the fraction of the force for that tick. `would_be_n` is the force that the
+    /// world requests, and `load_n` is the weight of the tool. Forces between zero and twice the weight count as quiet:
+    /// the tool may rest on something, the hand may carry it, or it may swing after a release, since a lightly damped
+    /// coupling takes seconds to settle. Real-time: constant.
     pub fn advance(&mut self, would_be_n: Vector2<f64>, load_n: Vector2<f64>) -> f64 {
         if self.recovered < 1.0 {
             self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
@@ -101,7 +102,7 @@ impl Engagement {
         }
     }
 
-    /// Fraction of force that is permitted now, 0 to 1.
+    /// Fraction of the force that is permitted now, 0 to 1.
     pub fn fraction(&self) -> f64 {
         self.fraction * self.recovered
     }

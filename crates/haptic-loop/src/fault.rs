@@ -19,7 +19,7 @@ pub enum Fault {
         /// Permitted speed, m/s.
         limit_m_per_s: f64,
     },
-    /// No new reading for too long, or the device reports that it is gone.
+    /// There was no new reading for too long, or the link to the device is gone.
     Lost {
         /// Time since the last new reading, s.
         silent_s: f64,
@@ -30,18 +30,18 @@ pub enum Fault {
     NotSent(WriteError),
     /// Near pairs were dropped because the pair table was full.
     PairsDropped {
-        /// Pairs dropped in this tick.
+        /// Number of near pairs dropped in this tick.
         pairs: u32,
     },
-    /// Too many consecutive ticks ended after their deadline.
+    /// Too many consecutive overruns: ticks that ended after the deadline of the next one.
     Overruns {
-        /// Number of consecutive late ticks.
+        /// Number of consecutive overruns.
         in_a_row: u32,
     },
 }
 
 impl Fault {
-    /// Name in reports.
+    /// Name of the kind of fault in reports.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::ReadingNotFinite => "reading-not-finite",
@@ -91,7 +91,7 @@ impl Fault {
         })
     }
 
-    /// Archives a fault or its absence as three words. Real-time: constant.
+    /// Archives or restores a fault or its absence as three words. Real-time: constant.
     pub fn carry(fault: &mut Option<Self>, archive: &mut impl Archive) {
         let (kind, [mut first, mut second]) = fault.map_or((0, [0; 2]), |fault| fault.to_code());
         let mut kind = u64::from(kind);
@@ -99,7 +99,7 @@ impl Fault {
         *fault = Self::from_code((kind as u8, [first, second]));
     }
 
-    /// Whether this is the same kind of fault as an earlier one, and so its continuation.
+    /// Whether this fault is of the same kind as `earlier` and therefore counts as its continuation.
     pub fn continues(&self, earlier: &Fault) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(earlier)
     }
@@ -111,14 +111,14 @@ impl Fault {
 pub struct FaultRecord {
     /// Tick in which the fault began.
     pub tick: u64,
-    /// Kind of fault.
+    /// Kind of fault, as returned by [`Fault::kind`].
     pub kind: String,
-    /// Description.
+    /// Description of the fault, with its values.
     pub text: String,
 }
 
 impl FaultRecord {
-    /// Creates the record of a fault that began in a tick.
+    /// Creates the record of a fault that began in `tick`.
     pub fn new(tick: u64, fault: &Fault) -> Self {
         Self { tick, kind: fault.kind().to_owned(), text: fault.to_string() }
     }
@@ -144,7 +144,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Formats a value with three decimals, or with as many as are needed to tell it from the limit.
+/// Formats a value with three decimals, or with as many more as are needed to tell it from the limit.
 fn distinguishable(value: f64, limit: f64) -> String {
     let looks_alike = |text: &String| text.parse() == Ok(limit);
     (3..=9).map(|decimals| format!("{value:.decimals$}")).find(|text| !looks_alike(text)).unwrap_or(value.to_string())

@@ -20,17 +20,17 @@ use haptic_device::{WriteError, WriteOutcome};
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Consecutive late ticks that count as a fault: the loop no longer keeps its rate.
+/// Number of consecutive overruns that is a fault, because the loop no longer keeps its rate.
 pub const OVERRUNS_IN_A_ROW: u32 = 20;
 
 /// The force that the world requests in one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForceRequest {
-    /// Force on the hand, N.
+    /// Requested force on the hand, N.
     pub force_n: Vector2<f64>,
     /// Weight of the tool, mapped to the device, N.
     pub load_n: Vector2<f64>,
-    /// Energy that the world could deliver.
+    /// Energy that the world could deliver to the hand.
     pub stored: StoredEnergy,
     /// Near pairs dropped because the pair table was full.
     pub pairs_dropped: u32,
@@ -39,16 +39,16 @@ pub struct ForceRequest {
 }
 
 impl ForceRequest {
-    /// Whether force and energy are finite: the sum of their magnitudes is finite only if all are.
+    /// Whether force and energy are finite. The sum of their magnitudes is finite only if all of them are.
     fn is_finite(&self) -> bool {
         (self.force_n.x.abs() + self.force_n.y.abs() + self.stored.total_j.abs()).is_finite()
     }
 }
 
-/// The guard's decision.
+/// The guard's decision in one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Admission {
-    /// Force on the hand, N.
+    /// Permitted force on the hand, N.
     pub force_n: Vector2<f64>,
     /// Fault that began in this tick, if any.
     pub fault: Option<Fault>,
@@ -57,19 +57,19 @@ pub struct Admission {
 /// Counts of the guard's interventions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GuardCounters {
-    /// Ticks without force because the reading was stale.
+    /// Number of ticks without force because the reading was stale.
     pub stale: u64,
-    /// Faults.
+    /// Number of faults; a fault that lasts counts once.
     pub faults: u64,
-    /// Ticks in which the clamp reduced the force, although the coupling saturates first.
+    /// Number of ticks in which the force limit reduced the force. Normally, the coupling has saturated before.
     pub clamped: u64,
-    /// Ticks in which the tank reduced the force.
+    /// Number of ticks in which the tank reduced the force.
     pub cut: u64,
-    /// Work of the world that did not reach the hand, J; negative if more did.
+    /// Work of the world that did not reach the hand, J; negative if the hand received more work than the world did.
     pub withheld_j: f64,
 }
 
-/// The gate between world and device.
+/// The only gate between the world and the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
     device: WorstAxisModel,
@@ -90,8 +90,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Creates a disengaged guard whose tank starts with the energy stored in the world. The smaller of the force
-    /// limits of `safety` and `device` applies.
+    /// Creates a disengaged guard. Its tank starts with `stored`, the energy stored in the world. The smaller of the
+    /// force limits of `safety` and `device` applies.
     pub fn new(safety: &Safety, device: &WorstAxisModel, stored: StoredEnergy) -> Self {
         Self {
             device: *device,
@@ -121,7 +121,8 @@ impl Guard {
         self.engagement.restart();
     }
 
-    /// Switches the force off for another world and refills the tank for it. Real-time: constant.
+    /// Switches the force off for another world and refills the tank with `stored`, the energy stored in that world.
+    /// Real-time: constant.
     pub fn change_world(&mut self, stored: StoredEnergy) {
         self.engagement.restart();
         self.tank.refill(stored);
@@ -144,7 +145,7 @@ impl Guard {
 
     /// Records the outcome of the write. If the force was not sent, the previous one still acts; a failed write is a
     /// fault in the next tick. A device that is gone exerts no force, because it has no power or its watchdog has
-    /// expired. Motion of its handle until it is reconnected is therefore not withdrawn from the tank; otherwise, the
+    /// expired. While it is gone, motion of its handle therefore withdraws no energy from the tank; otherwise, the
     /// deficit would limit every later force. Real-time: constant.
     pub fn acknowledge(&mut self, sent: WriteOutcome) {
         if sent != WriteOutcome::Written {
@@ -184,7 +185,7 @@ impl Guard {
         self.engagement.phase()
     }
 
-    /// Fraction of force that the engagement permits now.
+    /// Fraction of the force that the engagement permits now, 0 to 1.
     pub fn fraction(&self) -> f64 {
         self.engagement.fraction()
     }
@@ -194,7 +195,7 @@ impl Guard {
         &self.counters
     }
 
-    /// Updates the tank for the elapsed period.
+    /// Updates the tank for the time since the last tick.
     fn update_energy(&mut self, request: &ForceRequest, hand: &HandReading) {
         let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
         match hand.position_m {
@@ -210,7 +211,7 @@ impl Guard {
         }
     }
 
-    /// Fast check for the normal case, which applies to nearly every tick.
+    /// Whether the tick needs no special handling, as is the case in nearly every tick.
     fn is_nominal(&self, request: &ForceRequest, hand: &HandReading) -> bool {
         matches!(hand.validity, Validity::Good)
             && request.is_finite()
@@ -218,7 +219,8 @@ impl Guard {
             && (self.unsent.is_none() && self.active_fault.is_none())
     }
 
-    /// Handles a fault, a stale reading, a late tick, and the first good tick after a fault.
+    /// Handles a tick with a fault, a stale reading or skipped periods, and the first good tick after a fault or
+    /// skipped periods.
     #[cold]
     fn admit_degraded(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
         let fault = self.find_fault(request, hand);
@@ -245,7 +247,7 @@ impl Guard {
         }
     }
 
-    /// The only path to zero force after a fault.
+    /// Restarts the engagement and returns zero force, in every tick with a fault.
     fn shut_off(&mut self) -> Vector2<f64> {
         self.engagement.restart();
         Vector2::zeros()
@@ -257,7 +259,7 @@ impl Guard {
         Vector2::zeros()
     }
 
-    /// Applies clamp, engagement and slew limit.
+    /// Applies the force limit, the engagement and the slew limit.
     fn limit(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let clamped_n = clamp_norm(wanted_n, self.clamp.now_n);
         self.counters.clamped += u64::from(clamped_n != wanted_n);
@@ -323,8 +325,8 @@ fn slew_n_per_tick(safety: &Safety) -> f64 {
     if safety.slew_n_per_s > 0.0 { safety.slew_n_per_s * TICK_S } else { f64::INFINITY }
 }
 
-/// Returns the force nearest to `wanted_n` that is at most `rise_n` away from the segment between zero and the last
-/// force: a fall along the segment is free. Real-time: constant.
+/// Returns the force nearest to `wanted_n` that is at most `rise_n` away from the segment between zero and `last_n`. A
+/// fall along the segment is not limited. Real-time: constant.
 fn slewed(last_n: Vector2<f64>, wanted_n: Vector2<f64>, rise_n: f64) -> Vector2<f64> {
     let fallen_n = project_onto_segment(last_n, wanted_n);
     let rise = wanted_n - fallen_n;

@@ -8,10 +8,10 @@ use haptic_device::{Health, Reading};
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// The last valid position of the hand and the validity of the reading. Device frame.
+/// The last valid position of the hand, device frame, with the validity of the reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandReading {
-    /// Last valid position, m; `None` before the first.
+    /// Last valid position of the hand, m; `None` before the first valid reading.
     pub position_m: Option<Vector2<f64>>,
     /// Whether the position is new in this tick.
     pub is_new: bool,
@@ -30,15 +30,16 @@ pub enum Validity {
     Faulted(Fault),
 }
 
-/// Service periods without a reading after which a device that is not served every tick is stale, and after which it is
-/// lost. Two missed services are tolerated.
+/// Number of service periods without a reading after which a device that is not served every tick is stale: two missed
+/// services are tolerated.
 const STALE_SERVICES: f64 = 2.5;
+/// Number of service periods without a reading after which a device that is not served every tick is lost.
 const LOST_SERVICES: f64 = 4.0;
 
 /// Checks the readings of one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadingMonitor {
-    /// Time between two readings of a device that is not served every tick, s; otherwise zero.
+    /// Service period of a device that is not served every tick, s; zero for a device that is.
     service_period_s: f64,
     stale_after_s: f64,
     stale_after_ns: u64,
@@ -47,14 +48,14 @@ pub struct ReadingMonitor {
     position_m: Option<Vector2<f64>>,
     /// Sequence number of the last new sample.
     sequence: u32,
-    /// Time since the last new position, s.
+    /// Time since the tick of the last new position, s.
     silent_s: f64,
     /// Age of the last new position when it arrived, s.
     age_s: f64,
 }
 
 impl ReadingMonitor {
-    /// Creates a monitor for a device with this service rate, before its first reading.
+    /// Creates a monitor for a device with the given service rate, before its first reading.
     pub fn new(safety: &Safety, service_rate_hz: f64) -> Self {
         let period_s = 1.0 / service_rate_hz;
         let mut monitor = Self {
@@ -80,7 +81,7 @@ impl ReadingMonitor {
         self.max_speed_m_per_s = safety.max_speed_m_per_s;
     }
 
-    /// Checks the reading of a tick, `elapsed_s` after the previous one. Real-time: constant.
+    /// Checks the reading of a tick that comes `elapsed_s` after the previous tick. Real-time: constant.
     pub fn check(&mut self, reading: &Reading, elapsed_s: f64) -> HandReading {
         self.silent_s += elapsed_s;
         let is_finite = reading.is_finite();
@@ -102,7 +103,7 @@ impl ReadingMonitor {
     }
 
     /// Whether a sequence number belongs to a new sample. A repeated or reordered sample is not new. After a gap, any
-    /// other number is accepted, because the device may have restarted its count.
+    /// number other than the last one is accepted, because the device may have restarted its count.
     fn is_newer(&self, sequence: u32) -> bool {
         let ahead = sequence.wrapping_sub(self.sequence) as i32;
         self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
@@ -122,8 +123,9 @@ impl ReadingMonitor {
         }
     }
 
-    /// Time over which the handle moved, s. A late tick reads the response to its last command, which is as old as the
-    /// tick is late. The next response then covers all of that time in one period.
+    /// Time between the last new sample and this one, s, in which the handle moved. A late tick reads the response to
+    /// the last command before it, which is as old as the tick is late. The next response comes one period later, but
+    /// covers all of that time.
     fn elapsed_since_last_s(&self, reading: &Reading) -> f64 {
         self.silent_s + (self.age_s - age_s(reading)).max(0.0)
     }
@@ -151,7 +153,7 @@ mod tests {
     use haptic_device::FaultCode;
     use std::cell::Cell;
 
-    /// The next sample, at a position.
+    /// The next sample, at `x_m`.
     fn at(x_m: f64) -> Reading {
         thread_local!(static SEQUENCE: Cell<u32> = const { Cell::new(u32::MAX - 1) });
         let sequence = SEQUENCE.with(|count| count.replace(count.get().wrapping_add(1)));

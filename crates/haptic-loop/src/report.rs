@@ -10,29 +10,30 @@ use nalgebra::Vector2;
 /// One tick, from reading to force. Positions and forces are in the world frame unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TickReport {
-    /// Number of the tick, from 1.
+    /// Number of the tick, counted from one.
     pub tick: u64,
-    /// Start of the tick.
+    /// Time at the start of the tick.
     pub now: MonotonicNs,
-    /// Periods without a tick before this one.
+    /// Number of periods skipped since the previous tick.
     pub skipped: u32,
     /// Reading of the device, device frame.
     pub reading: Reading,
-    /// Position of the hand, m: the last valid one if the reading was not valid, zero before the first.
+    /// Position of the hand, m: the last valid one if the reading was not valid, and zero before the first valid
+    /// reading.
     pub hand_m: Vector2<f64>,
     /// State of the tool after the tick; at rest at the origin if there is no tool.
     pub tool: BodyState,
     /// Output of the world's step.
     pub felt: StepOutput,
-    /// Force on the hand after the guard, N.
+    /// Force on the hand that the guard admitted, N.
     pub force_n: Vector2<f64>,
-    /// The same force in the device frame, N, as written.
+    /// Force on the hand that the guard admitted, N, in the device frame, as it was passed to the device.
     pub effort_n: Vector2<f64>,
-    /// Outcome of the write.
+    /// Outcome of writing the effort.
     pub sent: WriteOutcome,
     /// Tank level, J.
     pub tank_j: f64,
-    /// Fraction of force that the engagement permits, 0 to 1.
+    /// Fraction of the force that the engagement permits, 0 to 1.
     pub fraction: f64,
     /// Engagement phase.
     pub phase: Phase,

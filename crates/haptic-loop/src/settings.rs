@@ -12,7 +12,7 @@ use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Default engagement ramp of devices whose motors do not move a real hand, s.
+/// Default duration of the engagement ramp for devices whose motors do not move a real hand, s.
 pub const SIMULATED_ENGAGE_RAMP_S: f64 = 0.2;
 
 /// Settings that can change while the loop runs.
@@ -81,7 +81,7 @@ impl Default for MappingSettings {
     }
 }
 
-/// A mapping ready for use, with the rail of the handle.
+/// A mapping that is ready for use, with the rail that the handle stays on, if any.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActiveMapping {
     /// Mapping between the device frame and the world frame.
@@ -90,9 +90,9 @@ pub struct ActiveMapping {
     pub rail: Option<Vector2<f64>>,
     /// World metres per device metre.
     pub scale: f64,
-    /// 1/scale², which turns the mapping of a velocity into that of a force.
+    /// The factor 1/scale², which turns the mapping of a velocity to the world into that of a force.
     force_scale: f64,
-    /// Settings of the mapping.
+    /// Settings from which the mapping was made.
     settings: MappingSettings,
 }
 
@@ -119,7 +119,7 @@ impl ActiveMapping {
         Self { mapping, rail, scale, force_scale: 1.0 / (scale * scale), settings: *settings }
     }
 
-    /// Settings of the mapping. Real-time: constant.
+    /// Settings from which the mapping was made. Real-time: constant.
     pub fn settings(&self) -> MappingSettings {
         self.settings
     }
@@ -135,7 +135,7 @@ impl ActiveMapping {
         self.mapping.position_to_world(device_m)
     }
 
-    /// Device position of a world position, m. Real-time: constant.
+    /// Device position whose world position is nearest to `world_m`, m. Real-time: constant.
     pub fn position_to_device(&self, world_m: Vector2<f64>) -> Vector2<f64> {
         self.mapping.position_to_device(world_m)
     }
@@ -151,8 +151,9 @@ impl ActiveMapping {
     }
 }
 
-/// Returns the worst axis of a device: lowest mass, damping, friction and force limit, coarsest encoder, longest delay.
-/// Tank and margins must hold in every direction. `period_s` is the service period.
+/// Returns the model of a device's worst axis: the lowest mass, damping, friction and force limit, the coarsest encoder
+/// and the longest delay of all axes, because tank and margins must hold in every direction. `period_s` is the service
+/// period.
 pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel {
     let present = usize::from(axes).clamp(1, model.mass_kg.len());
     let least = |values: &[f64]| values[..present].iter().copied().fold(f64::INFINITY, f64::min);
@@ -172,17 +173,17 @@ pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Safety {
-    /// Largest force on the hand, N.
+    /// Maximum force on the hand, N.
     pub max_force_n: f64,
-    /// Fastest rise of the force, N/s; zero for no limit.
+    /// Maximum rise of the force, N/s; zero for no limit.
     pub slew_n_per_s: f64,
-    /// Time from no force to full force, s; with zero, force is engaged from the first tick.
+    /// Time from no force to full force, s; with zero, the force is engaged from the first tick.
     pub engage_ramp_s: f64,
-    /// Time without a new reading after which force is zero until the next one, s.
+    /// Time without a new reading after which the force is zero until the next reading, s.
     pub stale_after_s: f64,
     /// Time without a new reading after which the device is lost, which is a fault, s.
     pub lost_after_s: f64,
-    /// Largest speed of the hand, m/s; a higher speed is a fault.
+    /// Maximum speed of the hand, m/s; a higher speed is a fault.
     pub max_speed_m_per_s: f64,
     /// Mode of the energy tank.
     pub passivity: Passivity,
@@ -212,22 +213,22 @@ pub const SAFETY_KEYS: [Key<Safety>; 6] = [
     Key { name: "max_speed_m_per_s", rule: POSITIVE, field: |safety| &mut safety.max_speed_m_per_s },
 ];
 
-/// Scalar numeric keys of `[mapping]`.
+/// Keys of `[mapping]` whose values are single numbers.
 pub const MAPPING_KEYS: [Key<MappingSettings>; 2] = [
     Key { name: "scale", rule: POSITIVE, field: |mapping| &mut mapping.scale },
     Key { name: "rotation_rad", rule: ANY, field: |mapping| &mut mapping.rotation_rad },
 ];
 
-/// A limit that must not be used with motors that move a real hand.
+/// A safety setting that must not be used with motors that move a real hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimulationOnly {
     /// Key in `[safety]`.
     pub key: &'static str,
-    /// Problem with the limit on hardware.
+    /// Problem that the setting causes on hardware.
     pub problem: &'static str,
     /// Remedy, with an example.
     pub remedy: &'static str,
-    /// Whether the limit is permitted on hardware if the user confirms it (`--i-know`).
+    /// Whether the setting is permitted on hardware if the user confirms it (`--i-know`).
     pub can_be_confirmed: bool,
 }
 
@@ -245,8 +246,8 @@ impl Safety {
         Ok(self)
     }
 
-    /// Returns the limits that are permitted only for simulated devices and prescribed hands, because they expose the
-    /// bare physics.
+    /// Returns the settings that must not be used with hardware, at least not without confirmation, because they switch
+    /// off a protection of the hand.
     pub fn simulation_only(&self) -> impl Iterator<Item = SimulationOnly> {
         let rule = |applies: bool, key, problem, remedy, can_be_confirmed| {
             applies.then_some(SimulationOnly { key, problem, remedy, can_be_confirmed })

@@ -5,7 +5,7 @@ use crate::world::World;
 use haptic_planar::output::Contact;
 use nalgebra::Vector2;
 
-/// Maximum number of contacts in a snapshot; more than a picture can show.
+/// Maximum number of contacts in a snapshot; no picture can show more.
 const MAX_CONTACTS: usize = 512;
 
 /// Pose of one body.
@@ -19,14 +19,15 @@ pub struct Pose {
     pub angle_rad: f64,
 }
 
-/// The newest tick, the poses of all dynamic bodies, and the loaded contacts.
+/// State of the loop after a tick, as a viewer shows it.
 #[derive(Debug, PartialEq)]
 pub struct Snapshot {
     /// Report of the newest tick.
     pub report: TickReport,
-    /// Dynamic bodies, in file order; the capacity never grows after the start.
+    /// Poses of the dynamic bodies, in file order; the capacity never grows after the start.
     pub poses: Vec<Pose>,
-    /// Loaded contacts in the order of the solver; the first ones if there are more than the capacity.
+    /// Contacts that carry a force, in the order of the solver; only the first ones if there are more than the
+    /// capacity.
     pub contacts: Vec<Contact>,
 }
 
@@ -42,7 +43,7 @@ impl Clone for Snapshot {
 }
 
 impl Snapshot {
-    /// Creates a snapshot with capacity for every dynamic body of a world.
+    /// Creates a snapshot of a world at its start, with capacity for every dynamic body.
     pub fn with_capacity_for(world: &World) -> Self {
         let mut snapshot = Self {
             report: TickReport::default(),
@@ -53,7 +54,8 @@ impl Snapshot {
         snapshot
     }
 
-    /// Copies the report, the poses and the contacts. Bodies beyond the capacity are left out; nothing is allocated.
+    /// Copies the report, and the poses and contacts of the world. Bodies and contacts beyond the capacity are left
+    /// out; nothing is allocated.
     /// Real-time: a few copies for each dynamic body and each contact.
     pub fn fill(&mut self, report: &TickReport, world: &World) {
         self.report = *report;
@@ -71,9 +73,10 @@ impl Snapshot {
     }
 }
 
-/// Receives snapshots. The loop offers them, and the sink may ignore some.
+/// Receives snapshots from the loop. A sink may ignore some of them.
 pub trait SnapshotSink: Send {
-    /// Receives a snapshot by calling `fill` with a buffer of the sink. Real-time: no allocation, lock, wait or log.
+    /// Receives a snapshot: the sink passes a buffer of its own to `fill`, which writes the snapshot into it.
+    /// Real-time: no allocation, lock, wait or log.
     fn publish(&mut self, fill: &dyn Fn(&mut Snapshot));
 }
 

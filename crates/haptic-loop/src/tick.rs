@@ -23,7 +23,8 @@ use nalgebra::Vector2;
 /// Ticks between two snapshots: 125 snapshots per second, twice the rate of a screen.
 const SNAPSHOT_EVERY: u64 = 8;
 
-/// The haptic loop: device, coupling, world and guard, which each tick advances by a millisecond.
+/// The haptic loop. Each tick reads the device, advances the world by a millisecond, and writes the force that the
+/// guard admits.
 pub struct HapticLoop {
     device: Box<dyn Device>,
     mapping: ActiveMapping,
@@ -34,7 +35,8 @@ pub struct HapticLoop {
     safety: Safety,
     device_max_force_n: f64,
     publisher: Box<dyn SnapshotSink>,
-    /// Holds the newest report, which is written in place. After the world, copies would be the largest cost of a tick.
+    /// Holds the newest report. Reports are written in place, because copying them would be the largest cost of a tick
+    /// after the world.
     recorder: BlackBoxRecorder,
     ticks: u64,
     /// `None` while the world runs; during a pause, the number of single ticks still to run.
@@ -42,8 +44,8 @@ pub struct HapticLoop {
 }
 
 impl HapticLoop {
-    /// Creates a loop before its first tick, with the force disengaged. `model` describes the device. The caller checks
-    /// whether the limits suit the kind of device ([`Safety::simulation_only`]).
+    /// Creates a loop before its first tick, with the force disengaged. `model` describes the worst axis of the device.
+    /// The caller checks whether the limits suit the kind of device ([`Safety::simulation_only`]).
     ///
     /// # Errors
     /// If a setting is invalid.
@@ -74,7 +76,8 @@ impl HapticLoop {
         })
     }
 
-    /// Replaces the snapshot sink and returns the old one, to be dropped off the real-time thread. Real-time: constant.
+    /// Replaces the snapshot sink and returns the old one, which must not be dropped on the real-time thread.
+    /// Real-time: constant.
     pub fn publish_to(&mut self, publisher: Box<dyn SnapshotSink>) -> Box<dyn SnapshotSink> {
         std::mem::replace(&mut self.publisher, publisher)
     }
@@ -102,7 +105,8 @@ impl HapticLoop {
         self.recorder.latest()
     }
 
-    /// Applies a command between two ticks and returns a replaced world, to be dropped off the real-time thread.
+    /// Applies a command between two ticks. Returns the world that it replaced, if any, which must not be dropped on
+    /// the real-time thread.
     /// Real-time: constant.
     pub fn apply(&mut self, command: Command) -> Option<Box<World>> {
         match command {
@@ -126,13 +130,13 @@ impl HapticLoop {
         self.recorder.take_full()
     }
 
-    /// Takes the last black box at the end of a run: that of a fault whose last ticks are missing or, after a crash,
-    /// the current one. Not for use in the tick, because it allocates.
+    /// Takes the current black box at the end of a run, if the ticks after a fault were still being recorded or if the
+    /// run `crashed`. Not for use in the tick, because it allocates.
     pub fn last_black_box(&mut self, crashed: bool) -> Option<Box<BlackBox>> {
         self.recorder.take_unfinished(crashed)
     }
 
-    /// Returns a written black box for the next fault.
+    /// Takes back a black box after it has been written to a file, for use at the next fault.
     pub fn recycle_black_box(&mut self, black_box: Box<BlackBox>) {
         self.recorder.give_spare(black_box);
     }
@@ -142,7 +146,7 @@ impl HapticLoop {
         self.device.close();
     }
 
-    /// Report of the newest tick.
+    /// Report of the newest tick, or an empty one before the first tick.
     pub fn last(&self) -> &TickReport {
         self.recorder.latest()
     }
@@ -162,7 +166,7 @@ impl HapticLoop {
         self.device.as_ref()
     }
 
-    /// Counts of the guard's interventions.
+    /// Counts of the guard's interventions so far.
     pub fn counters(&self) -> &GuardCounters {
         self.guard.counters()
     }
@@ -195,7 +199,7 @@ impl HapticLoop {
         self.world.advance(input)
     }
 
-    /// Returns the force request to the guard; its force is zero during a pause, even in single ticks.
+    /// Returns the force request for the guard. Its force is zero during a pause, even in single ticks.
     fn request(&self, felt: &StepOutput, periods: u32) -> ForceRequest {
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         ForceRequest {
@@ -207,7 +211,8 @@ impl HapticLoop {
         }
     }
 
-    /// Fills in the rest of the report: every field, because the row still holds an old tick.
+    /// Fills in the fields of the report that [`Self::tick`] has not set. None may be left out, because the row still
+    /// holds an old report.
     fn fill_report(&mut self, hand: &HandReading, admission: &Admission) {
         let (world, row) = (&self.world, self.recorder.latest_mut());
         row.hand_m = match hand.position_m {

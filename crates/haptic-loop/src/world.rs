@@ -10,9 +10,9 @@ use haptic_planar::state::State;
 use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// Minimum distance by which the hand can lower a body below its start, m: about the reach of an arm. The tank does not
-/// hold the energy of a greater descent, so a tool that is carried lower gradually loses its weight; it never gains
-/// any.
+/// Smallest descent below its start that the energy of a body allows for, m: about the reach of an arm. The tank does
+/// not hold the energy of a greater descent, so the weight of a tool that is carried lower fades gradually; it never
+/// grows.
 const REACH_M: f64 = 0.5;
 
 /// The world of the loop, with the constants that the energy tank needs.
@@ -24,13 +24,14 @@ pub struct World {
     pub state: State,
     /// Scratch memory of a step. Its contacts can be read after the step.
     pub workspace: Workspace,
-    /// Number of the world within a run.
+    /// Number of the world within a run; the first world has number zero.
     number: u64,
     /// Indices of the dynamic bodies.
     moving: Vec<u32>,
-    /// Energy that all bodies would release by descending to their lowest positions, J, zero or more.
+    /// Energy that all bodies together would release by descending from their starts to their lowest positions, J, zero
+    /// or more.
     drop_j: f64,
-    /// Kinetic energy at the start, J.
+    /// Kinetic energy of all bodies at the start, J.
     start_kinetic_j: f64,
     /// Weight of the tool, N.
     tool_weight_n: Vector2<f64>,
@@ -54,22 +55,24 @@ impl World {
         self.state.advance(&self.scene, &mut self.workspace, input)
     }
 
-    /// Returns the world with another number; the first world of a run has zero. Recordings refer to worlds by number.
+    /// Returns the world with this number. Recordings refer to worlds by number; the first world of a run has number
+    /// zero.
     pub fn numbered(self, number: u64) -> Self {
         Self { number, ..self }
     }
 
-    /// Number of the world within a run.
+    /// Number of the world within a run; the first world has number zero.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Energy stored at the start.
+    /// Energy stored in the world at the start.
     pub fn stored_at_start(&self) -> StoredEnergy {
         StoredEnergy { total_j: self.drop_j + self.start_kinetic_j, height_j: self.drop_j }
     }
 
-    /// Energy stored after a tick, with heights measured from the lowest positions. Real-time: constant.
+    /// Energy stored in the world after a tick, with heights measured from the lowest positions of the bodies.
+    /// Real-time: constant.
     pub fn stored(&self, ledger: &EnergyBalance) -> StoredEnergy {
         StoredEnergy { total_j: ledger.stored_j() + self.drop_j, height_j: ledger.potential_j + self.drop_j }
     }
@@ -84,7 +87,7 @@ impl World {
         self.tool_weight_n
     }
 
-    /// Stretch and twist of a coupling to `hand_m` now. Real-time: constant.
+    /// Stretch and twist that the coupling has now if the hand is at `hand_m`. Real-time: constant.
     pub fn deformation(&self, hand_m: Vector2<f64>) -> Deformation {
         let twist_rad = self.scene.tool.map_or(0.0, |tool| {
             self.state.bodies.get(tool.body).map_or(0.0, |motion| motion.angle_rad)
@@ -94,8 +97,8 @@ impl World {
     }
 }
 
-/// Energy that a body would release by descending from its start to its lowest position, J: the lowest point of the
-/// fixed bodies or [`REACH_M`] below its start, whichever is lower.
+/// Energy that a body would release by descending from its start to its lowest position, J. That position is the lowest
+/// point of the fixed bodies, or [`REACH_M`] below its start, whichever is lower.
 fn drop_j(scene: &Scene, body: &Body) -> f64 {
     let pull = scene.gravity_m_per_s2.norm();
     if body.fixed || pull == 0.0 {

@@ -1,5 +1,5 @@
-//! Checkpoints: the bits of a state as 64-bit words. A state of the same scene that is restored from them continues
-//! with the same bits.
+//! Checkpoints: the bits of a state as 64-bit words. A state that is restored from a checkpoint of the same scene
+//! continues with the same bits.
 //!
 //! Neither the workspace of a step nor anything that follows from the scene is part of a checkpoint. Structs are
 //! destructured without `..`, so that a new field causes a compile error until it is handled here.
@@ -16,18 +16,18 @@ use crate::state::State;
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Words of a dynamic body: 8 for its state and 1 flag.
+/// Number of words for a dynamic body: 8 for its state and 1 for a flag.
 const WORDS_PER_BODY: usize = 9;
-/// Words of a dynamic piece: its box.
+/// Number of words for the box of a dynamic piece.
 const WORDS_PER_PIECE: usize = 4;
-/// Maximum number of words of a near pair.
+/// Maximum number of words for a near pair.
 const WORDS_PER_PAIR: usize = 10;
-/// Maximum number of all other words.
+/// Maximum number of words for everything except bodies, pieces and near pairs.
 const WORDS_BESIDES: usize = 32;
 
 /// Visits the fields of a value in a fixed order, to write them into words or to read them back.
 pub trait Archive {
-    /// Visits the next word.
+    /// Writes the word, or replaces it with the next word that is read.
     fn word(&mut self, word: &mut u64);
 
     /// Visits a number, bit for bit.
@@ -62,7 +62,8 @@ pub trait Archive {
         *flag = word != 0;
     }
 
-    /// Visits an optional value; `placeholder` is written for `None`.
+    /// Visits an optional value with `carry`, after a flag for whether it is present; `placeholder` is visited in place
+    /// of `None`.
     fn optional<T: Copy>(&mut self, value: &mut Option<T>, placeholder: T, carry: impl FnOnce(&mut Self, &mut T))
     where
         Self: Sized,
@@ -74,17 +75,18 @@ pub trait Archive {
     }
 }
 
-/// A checkpoint: words in a buffer of fixed capacity.
+/// A checkpoint: 64-bit words in a buffer of fixed capacity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     words: Vec<u64>,
     capacity: usize,
-    /// Whether a word did not fit.
+    /// Whether a word did not fit into the capacity.
     has_overflowed: bool,
 }
 
 impl Checkpoint {
-    /// Allocates a buffer for this many words and touches all of its pages.
+    /// Creates an empty checkpoint with a buffer for this many words. All pages of the buffer are touched, so that
+    /// writing causes no page faults.
     pub fn with_capacity(words: usize) -> Self {
         let mut reserved = vec![1; words];
         reserved.clear();
@@ -96,19 +98,20 @@ impl Checkpoint {
         Self { capacity: words.len(), words, has_overflowed: false }
     }
 
-    /// Returns the words; `None` if they did not fit.
+    /// Returns the words; `None` if they did not fit into the capacity.
     pub fn words(&self) -> Option<&[u64]> {
         (!self.has_overflowed).then_some(self.words.as_slice())
     }
 
-    /// Clears the checkpoint and returns a writer. Real-time: constant.
+    /// Clears the checkpoint and returns a writer that fills it. Real-time: constant.
     pub fn begin(&mut self) -> CheckpointWriter<'_> {
         self.words.clear();
         self.has_overflowed = false;
         CheckpointWriter { checkpoint: self }
     }
 
-    /// Returns a reader that starts at the first word.
+    /// Returns a reader that starts at the first word. It has nothing to read if the words did not fit into the
+    /// capacity.
     pub fn read(&self) -> CheckpointReader<'_> {
         CheckpointReader { words: self.words().unwrap_or_default().iter(), is_short: false }
     }
@@ -147,16 +150,16 @@ impl Archive for CheckpointReader<'_> {
 }
 
 impl CheckpointReader<'_> {
-    /// Checks that all words were read.
+    /// Checks that exactly the words of the checkpoint were read.
     ///
     /// # Errors
-    /// Returns an error if words are missing or left over.
+    /// Returns an error if words were missing or are left over.
     pub fn end(self) -> Result<(), BadCheckpoint> {
         if self.is_short || self.words.len() > 0 { Err(BadCheckpoint("has another length")) } else { Ok(()) }
     }
 }
 
-/// Error for a checkpoint that does not belong to this scene, with the reason.
+/// Error for a checkpoint that does not fit the scene or this version of the program, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadCheckpoint(pub &'static str);
 
@@ -203,8 +206,9 @@ impl State {
     /// Restores the state from a checkpoint of the same scene.
     ///
     /// # Errors
-    /// Returns an error if the numbers of bodies, pieces or pairs do not fit the scene, or a pair is invalid. The state
-    /// is then unspecified. Missing words are reported by [`CheckpointReader::end`].
+    /// Returns an error if the numbers of bodies, pieces or pairs do not fit the scene, or if a pair is repeated or
+    /// refers to a piece that does not exist. The state is then unspecified. Missing and surplus words are reported by
+    /// [`CheckpointReader::end`].
     pub fn read_checkpoint(&mut self, scene: &Scene, from: &mut CheckpointReader<'_>) -> Result<(), BadCheckpoint> {
         let mut counts = [0_u32; 3];
         counts.iter_mut().for_each(|count| from.count(count));
@@ -279,7 +283,7 @@ fn archive_energy(energy: &mut EnergyBalance, archive: &mut impl Archive) {
     ]);
 }
 
-/// Visits the output of the last step, which a paused world keeps reporting.
+/// Visits the output of the last step. It is part of a checkpoint because a paused world continues to report it.
 pub fn archive_output(output: &mut StepOutput, archive: &mut impl Archive) {
     let StepOutput {
         force_on_hand_n,

@@ -16,13 +16,13 @@ pub struct CouplingInput {
     pub stiffness_n_per_m: f64,
     /// Damping between hand and handle, N·s/m, zero or more.
     pub damping_n_s_per_m: f64,
-    /// Angular stiffness towards the tool's initial angle, N·m/rad, zero or more.
+    /// Stiffness of the spring that turns the tool towards its initial angle, N·m/rad, zero or more.
     pub angular_stiffness_n_m_per_rad: f64,
     /// Damping of the tool's rotation, N·m·s/rad, zero or more.
     pub angular_damping_n_m_s_per_rad: f64,
     /// Force limit of the coupling, N; infinity for no limit.
     pub max_force_n: f64,
-    /// Unit direction of the rail: the line through `hand_m` that the handle of a one-axis device stays on. `None`
-    /// without a rail.
+    /// Unit direction of the rail, world; `None` without a rail. The rail is the line through `hand_m` that the handle
+    /// of a one-axis device stays on.
     pub rail: Option<Vector2<f64>>,
 }

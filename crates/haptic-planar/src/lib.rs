@@ -1,5 +1,5 @@
-//! Planar rigid-body simulation for haptic rendering, with a fixed step of one millisecond and a cost bound known at
-//! load.
+//! Planar rigid-body simulation for haptic rendering, with a fixed step of one millisecond and a cost bound that is
+//! known once the scene is loaded.
 //!
 //! A [`Scene`](scene::Scene) is constant after loading. A [`State`](state::State) is everything that lasts from tick to
 //! tick; a [`Workspace`](workspace::Workspace) is the preallocated scratch memory of a step. The coupling between the
@@ -46,7 +46,7 @@
 #![forbid(unsafe_code)]
 
 /// Physics version, raised by every change that makes a step compute different bits. Recordings store it; a recording
-/// of another version cannot be replayed.
+/// of another physics version cannot be replayed.
 pub const PHYSICS_VERSION: u32 = 1;
 
 pub mod bits;

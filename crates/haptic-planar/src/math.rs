@@ -1,8 +1,9 @@
-//! Planar products, rotations by small angles, and distances.
+//! Cross products, rotations and distances in the plane.
 
 use nalgebra::Vector2;
 
-/// Largest angle for which the polynomial is used, rad; its truncation error there is below 1e-18.
+/// Largest angle whose sine and cosine are computed by polynomials, rad. The truncation error is below 1e-18 up to this
+/// angle.
 const SMALL_RAD: f64 = 0.1;
 
 /// Returns the z-component of a × b: positive when `b` is anticlockwise of `a`. Swapping the arguments negates the
@@ -12,7 +13,7 @@ pub fn cross(a: Vector2<f64>, b: Vector2<f64>) -> f64 {
     a.x * b.y - a.y * b.x
 }
 
-/// Returns ω × r, the velocity of the end of a rotating arm.
+/// Returns ω × r, the velocity of the end of the arm r that rotates at ω.
 #[inline]
 pub fn spin_cross(angular_velocity: f64, arm: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(-angular_velocity * arm.y, angular_velocity * arm.x)
@@ -37,13 +38,13 @@ pub fn distance_to_segment_m(point: Vector2<f64>, a: Vector2<f64>, b: Vector2<f6
     (point - a - along * fraction).norm()
 }
 
-/// Rotates a vector by `rotation` = (cos, sin).
+/// Returns a vector rotated by `rotation` = (cos, sin).
 #[inline]
 pub fn rotate(rotation: Vector2<f64>, v: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(rotation.x * v.x - rotation.y * v.y, rotation.y * v.x + rotation.x * v.y)
 }
 
-/// Advances a rotation (cos, sin) by an angle, rad. Gives the same bits on every machine. Real-time: constant.
+/// Returns a rotation (cos, sin) advanced by `angle`, rad. Gives the same bits on every machine. Real-time: constant.
 #[inline]
 pub fn integrate_rotation(rotation: Vector2<f64>, angle: f64) -> Vector2<f64> {
     let (sin, cos) = if angle.abs() <= SMALL_RAD { small_sin_cos(angle) } else { libm::sincos(angle) };

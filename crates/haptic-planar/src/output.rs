@@ -1,4 +1,4 @@
-//! Output of one step: force on the hand, contacts, energy.
+//! Output of one step: force on the hand, contacts and energy balance.
 
 use crate::scene::body_state::BodyState;
 use crate::solve::energy::EnergyBalance;
@@ -9,20 +9,21 @@ use nalgebra::Vector2;
 /// Result of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepOutput {
-    /// Coupling force on the hand, world, N, before any guard. Pressing down on a floor gives y > 0.
+    /// Coupling force on the hand, world, N, before the guard limits it. It points up (y > 0) while the tool is pressed
+    /// down on a floor.
     pub force_on_hand_n: Vector2<f64>,
     /// Number of contact points of the tool that carry load.
     pub tool_contacts: u32,
     /// Deepest penetration of the tool, m, zero or more.
     pub tool_penetration_m: f64,
-    /// Sum of the tool's normal contact impulses over the tick, divided by the tick, N.
+    /// Sum of the tool's normal contact impulses in the tick, divided by the duration of the tick, N.
     pub tool_normal_n: f64,
-    /// Sum of the tool's tangential contact impulses over the tick, divided by the tick, N; along t = (n_y, −n_x),
-    /// where n points towards the tool.
+    /// Sum of the tool's tangential contact impulses in the tick, divided by the duration of the tick, N. Each is
+    /// positive along t = (n_y, −n_x), where n is the contact's normal towards the tool.
     pub tool_tangent_n: f64,
     /// Number of contact points in the whole world that carry load.
     pub contacts: u32,
-    /// Deepest penetration of any pair, m, zero or more.
+    /// Deepest penetration of any two bodies, m, zero or more.
     pub penetration_m: f64,
     /// Number of impacts resolved in this tick.
     pub impacts: u32,
@@ -35,14 +36,14 @@ pub struct StepOutput {
 /// A contact point of two bodies that carries load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
-    /// Indices of the first and second body, in file order of the scene.
+    /// Indices of the first and second body in [`Scene::bodies`](crate::scene::Scene::bodies).
     pub bodies: [u32; 2],
     /// Position on the first body's surface, world, m.
     pub point_m: Vector2<f64>,
     /// Unit normal from the first to the second body, world.
     pub normal: Vector2<f64>,
-    /// Force on the second body, world, N; the opposite acts on the first. The friction of a manifold is divided
-    /// between its two points in proportion to their normal forces.
+    /// Force on the second body, world, N; the opposite force acts on the first body. If two bodies touch at two
+    /// points, their friction force is divided between the points in proportion to the normal forces.
     pub force_n: Vector2<f64>,
 }
 

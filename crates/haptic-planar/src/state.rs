@@ -14,24 +14,24 @@ use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
 use nalgebra::Vector2;
 
-/// State of a world. Together with the scene and all later inputs, it determines every later bit.
+/// State of a world. Together with the scene and the later inputs, it determines every bit of all later states.
 #[derive(Clone, Debug)]
 pub struct State {
     /// Pose and velocity of each body, in file order.
     pub bodies: Vec<BodyState>,
-    /// Energy balance.
+    /// Energy balance since the start.
     pub energy: EnergyBalance,
     /// Pieces in world coordinates, computed from the poses.
     pub(crate) placed: Vec<PlacedPiece>,
     /// Boxes and near pairs, with the features and impulses stored for each pair.
     pub(crate) broad_phase: BroadPhase,
-    /// For each body, whether a contact carried load on it in the last tick, or its displacement was integrated as if
-    /// one did. Always false for fixed bodies.
+    /// For each body, whether it was under contact load in the last tick, or its displacement was integrated as if it
+    /// were. Always false for fixed bodies.
     pub(crate) had_contact_load: Vec<bool>,
 }
 
 impl State {
-    /// Creates the initial state of a scene. Allocates all memory that it will ever need.
+    /// Creates the initial state of a scene. Allocates all memory that the state will ever need.
     pub fn new(scene: &Scene) -> Self {
         let placed = scene.placed_at_start();
         Self {
@@ -43,7 +43,7 @@ impl State {
         }
     }
 
-    /// Returns the position of the handle, world, m; zero without a tool.
+    /// Returns the position of the handle, world, m; zero if the scene has no tool.
     pub fn handle_m(&self, scene: &Scene) -> Vector2<f64> {
         scene.tool.map_or_else(Vector2::zeros, |tool| {
             let body = &self.bodies[tool.body];
@@ -51,7 +51,7 @@ impl State {
         })
     }
 
-    /// Returns the origin of a body's frame (not its centre of mass), world, m.
+    /// Returns the position of the origin of a body's shape frame, world, m. It can differ from the centre of mass.
     pub fn origin_m(&self, scene: &Scene, body: usize) -> Vector2<f64> {
         let state = &self.bodies[body];
         state.centre_m - rotate(state.rotation, scene.bodies[body].centre_m)
@@ -75,8 +75,8 @@ impl State {
         hash
     }
 
-    /// Applies the displacements and velocities of a tick. Real-time: one pass over the dynamic bodies and their
-    /// pieces.
+    /// Moves the dynamic bodies by the displacements of a tick and sets their velocities. Real-time: one pass over the
+    /// dynamic bodies and their pieces.
     #[inline(never)]
     pub(crate) fn integrate_positions(&mut self, scene: &Scene, solver_bodies: &[SolverBody]) {
         for &body in &scene.dynamic_bodies {
@@ -126,11 +126,11 @@ impl State {
 /// Inputs of the energy balance for one tick.
 #[derive(Clone, Copy)]
 pub(crate) struct TickEnergy<'a> {
-    /// Bodies after the solve.
+    /// Solver bodies at the end of the tick.
     pub solver_bodies: &'a [SolverBody],
-    /// Contacts after the solve.
+    /// Manifolds with their final impulses.
     pub manifolds: &'a [Manifold],
-    /// The coupling, if the tool is held.
+    /// The coupling and its input, if the tool is held.
     pub coupling: Option<(&'a ImplicitCoupling, &'a CouplingInput)>,
     /// Totals over the impacts of the tick.
     pub impacts: &'a ImpactTotals,

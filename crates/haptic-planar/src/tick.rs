@@ -1,4 +1,4 @@
-//! Duration of a tick. Every bound and gain in this crate assumes it.
+//! Duration of a tick. Every bound and gain in this crate assumes this duration.
 
 /// Number of ticks per second.
 pub const TICKS_PER_S: u32 = 1000;

@@ -1,4 +1,4 @@
-//! Scratch memory of one step. No later step depends on its contents; the contacts stay readable until the next step.
+//! Scratch memory of one step. No later step depends on its contents. The contacts can be read until the next step.
 
 use crate::collide::broad_phase::LookUps;
 use crate::impact_states::Scratch;
@@ -13,12 +13,12 @@ use crate::solve::position_correction::Correction;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::state::State;
 
-/// Preallocated scratch memory of a step. A step gives the same bits with any workspace of its scene.
+/// Preallocated scratch memory of a step. A step gives the same bits with any workspace that was created for its scene.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     pub(crate) solver_bodies: SolverBodies,
     pub(crate) look_ups: LookUps,
-    /// Contacts of the last step; readable until the next one.
+    /// Manifolds of the last step, kept until the next one for [`Self::contacts`].
     pub(crate) manifolds: Vec<Manifold>,
     /// Solver bodies of the dynamic bodies before the impacts, restored if the tick is recomputed.
     pub(crate) saved_bodies: Vec<SolverBody>,
@@ -26,11 +26,11 @@ pub struct Workspace {
     pub(crate) impact_queue: ImpactQueue,
     pub(crate) contact_solver: Solver,
     pub(crate) correction: Correction,
-    /// For each body, the fraction of its displacement that it can make, 0 to 1.
+    /// For each body, the fraction of its displacement that it can make without penetrating an obstacle, 0 to 1.
     pub(crate) fractions: Vec<f64>,
-    /// Scratch memory of the paper's impact states; `None` for the default one.
+    /// Scratch memory of the impact states other than the default one; `None` if the scene uses the default.
     pub(crate) impact_states: Option<Box<Scratch>>,
-    /// Near pairs of a forced step; empty otherwise.
+    /// Piece indices of the near pairs of a forced step; empty for ordinary steps.
     pub(crate) forced_pairs: Vec<[u32; 2]>,
 }
 

@@ -1,6 +1,7 @@
 //! Monotonic time, and sleeping until a deadline.
 //!
-//! Everything else in this crate takes time as an argument, so a simulated clock can replace that of Linux.
+//! [`crate::schedule`] receives times as arguments and [`crate::runner`] receives a [`Clock`], so tests can use a
+//! simulated clock.
 
 use rustix::io::Errno;
 use rustix::thread::clock_nanosleep_absolute;
@@ -28,8 +29,8 @@ impl Clock for MonotonicClock {
         monotonic_ns()
     }
 
-    /// Real-time: the only system call of the loop. A signal does not shorten the sleep: the deadline is absolute, so
-    /// the call is simply repeated. Any other error ends the sleep immediately, and the tick starts early.
+    /// Real-time: this is the only system call of the loop. A signal does not shorten the sleep: the deadline is
+    /// absolute, so the call is simply repeated. Any other error ends the sleep immediately, and the tick starts early.
     fn sleep_until_ns(&mut self, deadline_ns: u64) {
         let deadline = timespec(deadline_ns);
         while clock_nanosleep_absolute(ClockId::Monotonic, &deadline) == Err(Errno::INTR) {}

@@ -1,16 +1,17 @@
 //! Keeps the processor out of deep idle states, whose exit alone can take over 100 µs.
 //!
-//! The kernel honours the smallest number written to `/dev/cpu_dma_latency` for as long as the file stays open, so the
-//! request is a guard: dropping it, or the end of the process, enables the idle states again.
+//! The kernel honours the smallest latency written to `/dev/cpu_dma_latency` for as long as the file stays open, so the
+//! request is a guard: dropping the guard, or ending the process, enables the idle states again.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// File that accepts the request.
+/// Device file through which a maximum wake-up delay is requested.
 pub const CPU_DMA_LATENCY_PATH: &str = "/dev/cpu_dma_latency";
 
-/// Holds the request until it is dropped. The request costs power and heat: hold it only while a device is active.
+/// A request for short wake-up delays, held until the guard is dropped. The request costs power and heat: hold it only
+/// while a device is active.
 #[derive(Debug)]
 pub struct DmaLatencyGuard {
     _held_open: File,
@@ -29,7 +30,7 @@ impl DmaLatencyGuard {
         Self::hold_at(Path::new(CPU_DMA_LATENCY_PATH), 0)
     }
 
-    /// Requests a wake-up delay of at most `most_us` microseconds at `path`.
+    /// Requests a wake-up delay of at most `most_us` microseconds through the file at `path`.
     pub fn hold_at(path: &Path, most_us: i32) -> Result<Self, DmaLatencyRefused> {
         let request = |mut file: File| file.write_all(&most_us.to_ne_bytes()).map(|()| file);
         match OpenOptions::new().write(true).open(path).and_then(request) {

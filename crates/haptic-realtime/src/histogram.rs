@@ -1,4 +1,4 @@
-//! A histogram of durations with a fixed size, in which the loop can record without allocating.
+//! A fixed-size histogram of durations, in which the loop can record without allocating.
 //!
 //! The buckets are log-linear: exact below 64 ns, then 64 buckets per octave, so a percentile is never below the true
 //! value and at most 1/64 (1.6 %) above it. `hdrhistogram` was rejected because a plain array can be copied to the
@@ -6,8 +6,8 @@
 
 use serde::Serialize;
 
-/// Buckets per octave, and also the duration below which every nanosecond has its own bucket. Twice as many would halve
-/// the error and double the size of a copy.
+/// Buckets per octave, and also the duration, ns, below which every nanosecond has its own bucket. Twice as many
+/// buckets would halve the error and double the size of a copy.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 6;
 
@@ -46,7 +46,7 @@ impl Histogram {
         Self { counts: [0; BUCKET_COUNT], total: 0, sum_ns: 0, max_ns: 0 }
     }
 
-    /// Counts one duration. Durations that are too long count in the last bucket. Real-time: constant, no allocation.
+    /// Counts one duration. Durations beyond the range count in the last bucket. Real-time: constant, no allocation.
     pub fn record(&mut self, duration_ns: u64) {
         if let Some(count) = self.counts.get_mut(bucket_of(duration_ns)) {
             *count += 1;
@@ -71,8 +71,8 @@ impl Histogram {
         if self.total == 0 { 0.0 } else { self.sum_ns as f64 / self.total as f64 }
     }
 
-    /// Returns the smallest duration that at least `per_mille` of 1000 durations do not exceed, rounded up to the end
-    /// of its bucket; 0 when empty.
+    /// Returns the smallest duration, ns, that at least `per_mille` ‰ of the recorded durations do not exceed, rounded
+    /// up to the end of its bucket; 0 when empty.
     pub fn per_mille_ns(&self, per_mille: u64) -> u64 {
         let wanted = self.total.saturating_mul(per_mille).div_ceil(1000).max(1);
         let mut seen = 0;
@@ -85,7 +85,7 @@ impl Histogram {
         self.max_ns
     }
 
-    /// Returns the usual percentiles.
+    /// Returns the median, the 99th and 99.9th percentile, and the maximum.
     pub fn percentiles(&self) -> Percentiles {
         Percentiles {
             p50: self.per_mille_ns(500),
@@ -111,7 +111,8 @@ impl Histogram {
         (self.total, self.sum_ns, self.max_ns) = (other.total, other.sum_ns, other.max_ns);
     }
 
-    /// Longest duration and count of every non-empty bucket, shortest first. For drawing.
+    /// For each bucket that is not empty, the longest duration that it covers, ns, and its count; shortest durations
+    /// first. For drawing.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(bucket, count)| (last_of(bucket), *count))
@@ -134,7 +135,7 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-/// Bucket of a duration.
+/// Index of the bucket that counts a duration.
 fn bucket_of(duration_ns: u64) -> usize {
     let Some(highest_bit) = duration_ns.checked_ilog2() else { return 0 };
     if highest_bit < OCTAVE_BITS {
@@ -149,7 +150,7 @@ fn bucket_of(duration_ns: u64) -> usize {
     octave as usize * BUCKETS_PER_OCTAVE + (duration_ns >> octave) as usize
 }
 
-/// Longest duration of a bucket.
+/// Longest duration that a bucket covers, ns.
 fn last_of(bucket: usize) -> u64 {
     if bucket < BUCKETS_PER_OCTAVE {
         return bucket as u64;
@@ -163,7 +164,7 @@ fn last_of(bucket: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// Percentile by its definition: the element of that rank in sorted order.
+    /// Exact percentile: the element of the corresponding rank in sorted order.
     fn exact(sorted: &[u64], per_mille: u64) -> u64 {
         let rank = (sorted.len() as u64 * per_mille).div_ceil(1000).max(1);
         sorted[rank as usize - 1]

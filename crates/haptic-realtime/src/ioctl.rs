@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Directions of a request's buffer, in the kernel's encoding.
+/// Bit of a request whose buffer the kernel reads, in the kernel's encoding.
 const WRITES: u32 = 1;
+/// Bit of a request whose buffer the kernel fills, in the kernel's encoding.
 const READS: u32 = 2;
 
 /// A request whose argument is a buffer that the kernel reads, fills, or both.
@@ -35,14 +36,14 @@ impl Request {
 
     /// Request code, which includes the size of the buffer; `None` if the buffer is too long.
     fn code(self, bytes: usize) -> Option<u32> {
-        /// Width of the size field, bits.
+        /// Width of the size field in a request code, bits.
         const SIZE_BITS: u32 = 14;
         let size = u32::try_from(bytes).ok().filter(|size| *size < 1 << SIZE_BITS)?;
         Some(self.direction << 30 | size << 16 | u32::from(self.family) << 8 | u32::from(self.number))
     }
 }
 
-/// Makes a request with `buffer` and returns the result of the call.
+/// Makes a request with `buffer` and returns the result of the system call.
 ///
 /// # Errors
 /// If the system call fails, or the buffer is too long for a request.

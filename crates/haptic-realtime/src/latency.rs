@@ -1,4 +1,5 @@
-//! The bare loop: the real thread, schedule and runner with an empty body, to measure the machine alone.
+//! The bare loop: the real thread, schedule and runner with an empty body, to measure the latency of the machine
+//! itself.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -13,10 +14,10 @@ use crate::run_delay::{run_delay_between_ns, thread_run_delay_ns};
 use crate::runner::{LoopTiming, Runner};
 use crate::thread::{Granted, ThreadRequest, spawn};
 
-/// Parameters of a measurement.
+/// Parameters of a latency measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatencyRequest {
-    /// Thread to measure.
+    /// Properties of the thread to measure.
     pub thread: ThreadRequest,
     /// Period of the loop.
     pub period: Duration,
@@ -37,7 +38,7 @@ impl Default for LatencyRequest {
     }
 }
 
-/// Result of a measurement.
+/// Result of a latency measurement.
 #[derive(Debug)]
 pub struct LatencyReport {
     /// Wake-up latencies, overruns and skipped periods.
@@ -46,13 +47,13 @@ pub struct LatencyReport {
     pub granted: Granted,
     /// Page faults of the thread during the loop; should be zero.
     pub page_faults: PageFaults,
-    /// Run delay of the thread, ns; `None` if the kernel does not count it.
+    /// Run delay of the thread during the loop, ns; `None` if the kernel does not count it.
     pub waited_ns: Option<u64>,
     /// Reason why deep idle states were not disabled, if that was requested and refused.
     pub dma_latency_refused: Option<String>,
 }
 
-/// Runs the bare loop, waits for its end and returns the result.
+/// Runs the bare loop on a new thread, waits until it ends and returns the result.
 pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     let held = request.hold_dma_latency.then(DmaLatencyGuard::hold).transpose();
     let period_ns = period_ns(request.period)?;
@@ -64,7 +65,8 @@ pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     Ok(LatencyReport { timing, granted, page_faults, waited_ns, dma_latency_refused })
 }
 
-/// Runs for a number of periods, skipped ones included, so that stalls do not prolong the measurement.
+/// Runs the bare loop for `periods` periods, including skipped ones so that stalls do not prolong the measurement.
+/// Returns the timing, the page faults and the run delay, ns.
 fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopTiming>, PageFaults, Option<u64>) {
     let mut runner = Runner::new(MonotonicClock, period_ns);
     let mut elapsed = 0;

@@ -1,7 +1,7 @@
 //! Avoids page faults in the loop: locks memory, keeps freed memory in the allocator, touches memory before use.
 //!
-//! Call [`disable_heap_trim`] and [`lock_memory`] once at the start of the process, before other threads exist.
-//! Locking backs the whole stack of every thread with physical memory, another reason for small explicit stacks.
+//! Call [`disable_heap_trim`] and [`lock_memory`] once at the start of the process, before other threads exist. Locking
+//! backs the whole stack of every thread with physical memory, which is a reason to give threads small stacks.
 
 use std::hint::black_box;
 use std::io;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::system_calls;
 
-/// Bytes touched by one step of [`prefault_stack`]; small enough to stop close to the requested depth.
+/// Bytes touched by one step of [`prefault_stack`]; small enough that the last step ends close to the requested depth.
 const STACK_STEP_BYTES: usize = 16 << 10;
 
 /// Extent of the memory lock.
@@ -22,9 +22,9 @@ const STACK_STEP_BYTES: usize = 16 << 10;
 pub enum LockedMemory {
     /// Current and future memory.
     CurrentAndFuture,
-    /// Memory mapped at the time of the call; later memory may fault.
+    /// Memory mapped at the time of the call; memory mapped later may cause page faults.
     CurrentOnly,
-    /// Nothing.
+    /// No memory.
     Nothing,
 }
 
@@ -37,23 +37,23 @@ pub struct MemoryLock {
     pub reason: Option<String>,
 }
 
-/// Page faults of a thread.
+/// Numbers of page faults of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PageFaults {
-    /// Faults served from memory, about a microsecond each.
+    /// Page faults served from memory, about a microsecond each.
     pub minor: u64,
-    /// Faults served from a disk, milliseconds each.
+    /// Page faults served from a disk, milliseconds each.
     pub major: u64,
 }
 
 impl PageFaults {
-    /// Returns the faults of the calling thread since it started. This is a system call: use it before and after the
-    /// loop, not in a tick.
+    /// Returns the page faults of the calling thread since it started. This is a system call: use it before and after
+    /// the loop, not in a tick.
     pub fn of_this_thread() -> io::Result<Self> {
         system_calls::page_faults_of_thread().map(|(minor, major)| Self { minor, major })
     }
 
-    /// Returns the faults since an `earlier` count.
+    /// Returns the page faults since the count `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self { minor: self.minor.saturating_sub(earlier.minor), major: self.major.saturating_sub(earlier.major) }
     }
@@ -72,16 +72,17 @@ pub fn lock_memory() -> MemoryLock {
     }
 }
 
-/// Makes the C allocator keep and reuse its memory, so that freed and reallocated memory does not fault again.
+/// Makes the C allocator keep and reuse its memory, so that memory that is freed and allocated again causes no page
+/// faults.
 pub fn disable_heap_trim() -> io::Result<()> {
     system_calls::disable_heap_trim()
 }
 
-/// Touches `bytes` of heap once and frees them; the allocator keeps them after [`disable_heap_trim`].
+/// Touches `bytes` bytes of heap once and frees them; after [`disable_heap_trim`], the allocator keeps them.
 ///
-/// Requests large pages. A ring that wraps around in two seconds touches hundreds of small pages. Each is touched so
-/// rarely that its address translation has left the caches of the processor and of the host of a virtual machine; a
-/// lookup was measured to take 150 µs. If large pages are not available, small ones are used.
+/// Requests large pages, because a ring that wraps around in two seconds touches hundreds of small pages. Each of them
+/// is touched so rarely that its address translation has left the caches of the processor, and of the host of a virtual
+/// machine; a lookup was measured to take 150 µs. If large pages are not available, small ones are used.
 pub fn prefault_heap(bytes: usize) {
     let mut heap: Vec<u8> = Vec::with_capacity(bytes);
     let room = heap.spare_capacity_mut();
@@ -91,7 +92,7 @@ pub fn prefault_heap(bytes: usize) {
     black_box(&heap);
 }
 
-/// Touches the next `bytes` of this thread's stack, which must have that much left.
+/// Touches the next `bytes` bytes of this thread's stack, which must have at least that much left.
 #[inline(never)]
 pub fn prefault_stack(bytes: usize) {
     let mut step = [0u8; STACK_STEP_BYTES];

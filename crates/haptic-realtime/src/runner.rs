@@ -1,8 +1,8 @@
-//! The loop: sleeps until the deadline, runs the body, records the times and advances the schedule.
+//! The loop: in each period, it sleeps until the deadline, runs the body, records the times and advances the schedule.
 //!
-//! The only system call is the sleep; the clock is read through the vDSO. Optionally the runner wakes early and spins
-//! for a bounded time, which costs power and makes wake-ups punctual. It collects [`LoopTiming`] and can publish it at
-//! regular intervals.
+//! The only system call is the sleep; the clock is read through the vDSO. Optionally, the runner wakes early and spins
+//! for a bounded time, which costs power and makes wake-ups punctual. The runner collects [`LoopTiming`] and can
+//! publish it at regular intervals.
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -17,15 +17,15 @@ use crate::schedule::Schedule;
 /// Times of one wake-up, passed to the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// Present time.
+    /// Time of the wake-up.
     pub now_ns: u64,
     /// Deadline of this tick.
     pub deadline_ns: u64,
     /// Time from the deadline to the wake-up.
     pub late_ns: u64,
-    /// Periods skipped since the previous tick.
+    /// Number of periods skipped since the previous tick.
     pub skipped: u64,
-    /// Duration of the previous tick, from wake-up to end; 0 in the first.
+    /// Duration of the previous tick, from wake-up to end; 0 in the first tick.
     pub previous_compute_ns: u64,
 }
 
@@ -40,18 +40,18 @@ pub enum LoopExit {
     Panicked(String),
 }
 
-/// Timing of a loop since its start. 30 KiB, no heap.
+/// Timing of a loop since its start. Takes 30 KiB and no heap memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoopTiming {
-    /// Ticks run.
+    /// Number of ticks run.
     pub ticks: u64,
-    /// Ticks that ended after the next deadline.
+    /// Number of ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Periods without a tick.
+    /// Number of periods skipped, in which no tick ran.
     pub skipped: u64,
-    /// Times from a deadline to the wake-up.
+    /// Times from a deadline to the wake-up, ns.
     pub wake: Histogram,
-    /// Times from a wake-up to the end of the tick.
+    /// Times from a wake-up to the end of the tick, ns.
     pub compute: Histogram,
 }
 
@@ -76,33 +76,33 @@ struct Publishing {
 pub struct Runner<C> {
     clock: C,
     period_ns: NonZeroU64,
-    /// Time before each deadline at which the thread wakes.
+    /// How long before each deadline the thread wakes up.
     early_ns: u64,
     timing: Box<LoopTiming>,
     publishing: Option<Publishing>,
 }
 
 impl<C: Clock> Runner<C> {
-    /// Creates a runner that has not run yet.
+    /// Creates a runner that has not run yet, with this period.
     pub fn new(clock: C, period_ns: NonZeroU64) -> Self {
         Self { clock, period_ns, early_ns: 0, timing: Box::default(), publishing: None }
     }
 
     /// Wakes the thread `early_ns` before each deadline and spins until the deadline, so that the wake-up latency has
-    /// passed when the tick is due. This occupies the core for that time in every period; it is limited to half a
-    /// period.
+    /// passed when the tick is due. This occupies the core for up to `early_ns` in every period; `early_ns` is limited
+    /// to half a period.
     pub fn waking_early(mut self, early_ns: u64) -> Self {
         self.early_ns = early_ns.min(self.period_ns.get() / 2);
         self
     }
 
-    /// Also publishes the timing every `every_ticks` ticks.
+    /// Also publishes the timing to `to`, every `every_ticks` ticks.
     pub fn publishing(mut self, to: LatestWriter<LoopTiming>, every_ticks: NonZeroU64) -> Self {
         self.publishing = Some(Publishing { to, every_ticks });
         self
     }
 
-    /// Timing so far, over all runs.
+    /// Timing so far, over all runs of this runner.
     pub fn timing(&self) -> &LoopTiming {
         &self.timing
     }
@@ -140,8 +140,8 @@ impl<C: Clock> Runner<C> {
         }
     }
 
-    /// Reads the clock until the deadline, unless it is farther away than expected: a failed sleep is not replaced by
-    /// spinning.
+    /// Reads the clock until the deadline, unless the deadline is more than `early_ns` away: a failed sleep is not
+    /// replaced by spinning.
     fn spin_until(&mut self, deadline_ns: u64) {
         let earliest_ns = deadline_ns - self.early_ns;
         while (earliest_ns..deadline_ns).contains(&self.clock.now_ns()) {
@@ -149,7 +149,7 @@ impl<C: Clock> Runner<C> {
         }
     }
 
-    /// Like [`Runner::run`], but a panic in the body ends the loop as well, and `on_end` runs in every case, on this
+    /// Like [`Runner::run`], but a panic in the body only ends the loop. In every case, `on_end` then runs on this
     /// thread, with the state of the body, to switch the output off.
     ///
     /// After a panic, the state may be half updated; `on_end` should use it to reach a safe state, not to continue. The
@@ -183,7 +183,7 @@ impl<C: Clock> Runner<C> {
     }
 }
 
-/// Returns the message of a panic, or a substitute if it is not a string.
+/// Returns the message of a panic, or a substitute if the payload is not a string.
 pub fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
     let literal = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let formatted = || payload.downcast_ref::<String>().cloned();
@@ -199,7 +199,7 @@ mod tests {
 
     const PERIOD_NS: u64 = 1_000_000;
 
-    /// Time that only the test advances, shared with the body.
+    /// A clock that only the test advances, shared with the body.
     #[derive(Clone, Default)]
     struct SimulatedClock {
         now_ns: Rc<Cell<u64>>,

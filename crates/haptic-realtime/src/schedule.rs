@@ -1,9 +1,9 @@
-//! Deadlines of the ticks. Pure arithmetic: it never reads a clock.
+//! Deadlines of the ticks, by pure arithmetic: no clock is read.
 //!
 //! Deadlines are absolute, `start + k · period`, so a late tick does not delay the later ones. A tick that ends after
-//! the next deadline is an *overrun*: the deadlines that passed meanwhile are *skipped*, in whole periods, and the
-//! schedule resumes on the same grid. Catching up with a burst of ticks was rejected: it would send the device several
-//! consecutive commands computed from one reading.
+//! the next deadline is an *overrun*: the deadlines that have passed by then are *skipped*, and the schedule resumes on
+//! the same grid. Catching up with a burst of ticks was rejected: it would send the device several consecutive commands
+//! computed from one reading.
 
 use std::num::NonZeroU64;
 
@@ -23,7 +23,7 @@ pub struct Advance {
     pub deadline_ns: u64,
     /// Whether the tick ended after the next deadline.
     pub overran: bool,
-    /// Deadlines skipped between this tick and the next; nonzero exactly when `overran`.
+    /// Number of deadlines skipped between this tick and the next; nonzero exactly if [`Self::overran`].
     pub skipped: u64,
 }
 
@@ -38,22 +38,23 @@ impl Schedule {
         self.deadline_ns
     }
 
-    /// Time between deadlines.
+    /// Time between two deadlines.
     pub fn period_ns(&self) -> NonZeroU64 {
         self.period_ns
     }
 
-    /// Ticks that ended after the next deadline.
+    /// Number of ticks that ended after the next deadline.
     pub fn overruns(&self) -> u64 {
         self.overruns
     }
 
-    /// Deadlines without a tick.
+    /// Number of deadlines skipped, at which no tick ran.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Advances to the first deadline of the grid that has not passed when the tick ends at `ended_ns`.
+    /// Ends the current tick at `ended_ns` and advances to the first later deadline of the grid that has not passed by
+    /// then.
     ///
     /// Real-time: one division. An end exactly on the next deadline is in time.
     pub fn advance(&mut self, ended_ns: u64) -> Advance {

@@ -1,5 +1,5 @@
-//! The libc calls that have no safe wrapper elsewhere. Besides [`crate::ioctl`], this is the only unsafe code of the
-//! crate.
+//! The libc calls that have no safe wrapper elsewhere. Apart from that in [`crate::ioctl`], this is the only unsafe
+//! code of the crate.
 
 #![allow(unsafe_code)]
 
@@ -43,7 +43,7 @@ const SET_SERIAL: libc::c_ulong = 0x541F;
 /// Flag that makes the driver pass bytes on immediately instead of collecting them.
 const ASYNC_LOW_LATENCY: libc::c_int = 1 << 13;
 
-/// Sets the low-latency flag of a serial port and reads it back.
+/// Sets the low-latency flag of a serial port and returns whether it reads back as set.
 pub fn set_low_latency(port: BorrowedFd<'_>) -> io::Result<bool> {
     let mut settings = serial_settings(port)?;
     settings.flags |= ASYNC_LOW_LATENCY;
@@ -63,15 +63,15 @@ fn serial_settings(port: BorrowedFd<'_>) -> io::Result<SerialStruct> {
 /// Scheduling policy and priority of the calling thread, as reported by the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelSchedule {
-    /// `SCHED_…` without flags.
+    /// `SCHED_…` number of the policy, without flags.
     pub policy: i32,
     /// `sched_priority`; 0 for normal policies.
     pub priority: i32,
-    /// Whether children start with the normal policy.
+    /// Whether threads and processes that the thread starts have the normal policy.
     pub resets_on_fork: bool,
 }
 
-/// Reads policy and priority of the calling thread from the kernel.
+/// Reads the policy and the priority of the calling thread from the kernel.
 ///
 /// `pthread_getschedparam` (and `thread-priority`, which calls it) was rejected: glibc returns cached values of the
 /// last request instead of reading them back.
@@ -94,14 +94,14 @@ pub fn reset_on_fork() -> io::Result<()> {
     set_kernel_schedule(policy | libc::SCHED_RESET_ON_FORK, priority)
 }
 
-/// Sets policy (with flags) and priority of the calling thread.
+/// Sets the policy (with flags) and the priority of the calling thread.
 pub fn set_kernel_schedule(policy: i32, priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the pointer is to a live `sched_param` that the kernel only reads, during the call only.
     check(unsafe { libc::sched_setscheduler(0, policy, &parameters) }).map(drop)
 }
 
-/// Page faults (minor, major) of the calling thread since it started.
+/// Numbers of minor and of major page faults of the calling thread since it started.
 pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
     // SAFETY: `rusage` is plain numbers, for which all zero bytes are a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -111,7 +111,7 @@ pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
 }
 
 /// Makes the allocator keep its memory: it never trims the heap, never serves a request with a separate mapping, and
-/// uses one heap for all threads, so that memory touched beforehand is available to each of them.
+/// uses one heap for all threads, so that memory touched beforehand is available to every thread.
 #[cfg(target_env = "gnu")]
 pub fn disable_heap_trim() -> io::Result<()> {
     for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0), (libc::M_ARENA_MAX, 1)] {
@@ -123,13 +123,13 @@ pub fn disable_heap_trim() -> io::Result<()> {
     Ok(())
 }
 
-/// Always fails: other C libraries have no such option.
+/// Always fails: C libraries other than glibc have no such option.
 #[cfg(not(target_env = "gnu"))]
 pub fn disable_heap_trim() -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this C library has no mallopt"))
 }
 
-/// Requests large pages from the kernel for untouched memory, for the whole pages that it contains.
+/// Asks the kernel to use large pages for the whole pages within `memory`, which should be untouched.
 pub fn ask_for_large_pages(memory: &mut [MaybeUninit<u8>]) -> io::Result<()> {
     let page_bytes = rustix::param::page_size();
     let before_first_page = memory.as_ptr().align_offset(page_bytes).min(memory.len());

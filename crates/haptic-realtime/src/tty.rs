@@ -9,8 +9,8 @@ pub fn own(port: impl IntoRawFd) -> OwnedFd {
     system_calls::own_descriptor(port)
 }
 
-/// Makes the driver pass bytes on as they arrive; an FTDI chip otherwise collects them for 16 ms. Returns whether the
-/// flag reads back as set.
+/// Sets the low-latency flag of a serial port, with which the driver passes bytes on as they arrive; an FTDI chip
+/// otherwise collects them for 16 ms. Returns whether the flag reads back as set.
 ///
 /// # Errors
 /// If the driver rejects the flag or does not have it. Pseudo-terminals and USB CDC devices do not have it, because

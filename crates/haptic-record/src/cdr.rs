@@ -5,16 +5,16 @@
 
 use std::fmt;
 
-/// Identifier of plain little-endian CDR.
+/// First four bytes of a message: the identifier of plain little-endian CDR.
 const PREFIX: [u8; 4] = [0, 1, 0, 0];
 
-/// Encoder of one message.
+/// Encoder of messages, one at a time.
 #[derive(Clone, Debug, Default)]
 pub struct CdrWriter {
     bytes: Vec<u8>,
 }
 
-/// Error for a message that is too short or is not CDR.
+/// Error for a message that is too short, is not CDR, or holds an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotCdr {
     /// Byte offset of the error in the message.
@@ -71,7 +71,7 @@ impl CdrWriter {
         self.put(value.to_bits().to_le_bytes())
     }
 
-    /// Appends a `float32`.
+    /// Appends a `float32`, bit for bit.
     pub fn f32(&mut self, value: f32) -> &mut Self {
         self.put(value.to_bits().to_le_bytes())
     }
@@ -88,7 +88,7 @@ impl<'a> CdrReader<'a> {
     /// Starts reading a message.
     ///
     /// # Errors
-    /// If it is not plain little-endian CDR.
+    /// If the message is not plain little-endian CDR.
     pub fn of(bytes: &'a [u8]) -> Result<Self, NotCdr> {
         match bytes.strip_prefix(&PREFIX) {
             Some(bytes) => Ok(Self { bytes, at: 0 }),
@@ -135,7 +135,7 @@ impl<'a> CdrReader<'a> {
         self.take().map(|bytes| f64::from_bits(u64::from_le_bytes(bytes)))
     }
 
-    /// Reads the next `float32`.
+    /// Reads the next `float32`, bit for bit.
     ///
     /// # Errors
     /// If the message is too short.

@@ -4,11 +4,11 @@ use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::CheckpointRecord;
 use haptic_planar::checkpoint::Checkpoint;
 
-/// Name of the schema.
+/// Name of the schema of checkpoint messages.
 pub const SCHEMA_NAME: &str = "hapticd/msg/Checkpoint";
-/// Topic of the messages.
+/// Topic of checkpoint messages.
 pub const TOPIC: &str = "/checkpoints";
-/// Layout of the messages, as ROS 2 message text.
+/// Layout of checkpoint messages, as ROS 2 message text.
 pub const SCHEMA: &str = "\
 # Complete state of the loop after a tick; a replay can start at the next one.
 uint64 tick
@@ -17,7 +17,8 @@ uint32 commands  # applied to the loop since the recording began
 uint64[] words   # everything that lasts from tick to tick, for the version that wrote it
 ";
 
-/// Encodes a checkpoint; returns false if the checkpoint is incomplete.
+/// Encodes a checkpoint into `out` and returns true. Returns false, without writing to `out`, if the checkpoint is
+/// incomplete.
 pub fn write(checkpoint: &CheckpointRecord, out: &mut CdrWriter) -> bool {
     let Some(words) = checkpoint.checkpoint.words() else { return false };
     out.begin().u64(checkpoint.tick).u64(checkpoint.world).u32(checkpoint.commands).u32(words.len() as u32);
@@ -30,7 +31,7 @@ pub fn write(checkpoint: &CheckpointRecord, out: &mut CdrWriter) -> bool {
 /// Decodes a checkpoint.
 ///
 /// # Errors
-/// If the message is too short.
+/// If the message is too short or is not CDR.
 pub fn read(bytes: &[u8]) -> Result<CheckpointRecord, NotCdr> {
     let mut cdr = CdrReader::of(bytes)?;
     let (tick, world, commands, count) = (cdr.u64()?, cdr.u64()?, cdr.u32()?, cdr.u32()?);

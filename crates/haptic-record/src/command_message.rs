@@ -4,12 +4,12 @@
 use crate::tap::CommandRecord;
 use haptic_loop::command::RecordedCommand;
 
-/// Name of the schema.
+/// Name of the schema of command messages.
 pub const SCHEMA_NAME: &str = "hapticd.Command";
-/// Topic of the messages.
+/// Topic of command messages.
 pub const TOPIC: &str = "/commands";
 
-/// Layout of the messages, as JSON Schema.
+/// Layout of command messages, as JSON Schema.
 pub const SCHEMA: &str = r#"{
   "title": "hapticd.Command",
   "description": "A command applied between two ticks",

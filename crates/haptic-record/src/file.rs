@@ -1,8 +1,8 @@
 //! File of a recording: a sequence of complete chunks, with a valid end even when the disk is full.
 //!
 //! Each chunk is built in memory and written at once, so an interruption (a kill, a full disk) leaves complete chunks
-//! and at most one incomplete one. If the process survives, it truncates the incomplete chunk and appends an empty
-//! summary after the last complete one. The 50 bytes of the summary fit into the space of the truncated chunk.
+//! and at most one incomplete one. If the process survives, it removes the incomplete chunk and appends an empty
+//! summary after the last complete one. The 50 bytes of the summary fit into the space of the removed chunk.
 
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Attachment, Compression, McapError, WriteOptions, Writer};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bytes that complete a truncated file: data-end record, footer without a summary, and magic.
+/// Bytes that close a file after its last complete chunk: data-end record, footer without a summary, and magic.
 const EMPTY_END: [u8; 50] = {
     let mut end = [0; 50];
     (end[0], end[1]) = (0x0F, 4);
@@ -30,7 +30,7 @@ const EMPTY_END: [u8; 50] = {
     end
 };
 
-/// Bytes buffered before they are written to the file.
+/// Number of buffered bytes at which the buffer is written to the file.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// Error that prevents a recording from starting or continuing.
@@ -40,7 +40,7 @@ pub struct RecordError {
     pub path: PathBuf,
     /// Whether the file could not be opened, so that nothing was written.
     pub is_unopened: bool,
-    /// Problem and remedy.
+    /// Description of the problem, with a remedy if there is one.
     pub problem: String,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// State shared by a file and its sink.
+/// State shared by a `RecordingFile` and its `Sink`.
 #[derive(Debug, Default)]
 struct Shared {
     position: AtomicU64,
@@ -114,7 +114,7 @@ pub struct RecordingFile {
     writer: Writer<Sink>,
     file: File,
     shared: Arc<Shared>,
-    /// Length up to the end of the last complete chunk, bytes.
+    /// Length of the file up to the end of the last complete chunk, bytes.
     whole: u64,
 }
 
@@ -123,10 +123,10 @@ pub struct RecordingFile {
 pub struct ChannelId(u16);
 
 impl RecordingFile {
-    /// Creates the file, overwriting an existing one.
+    /// Creates a file, overwriting an existing one. `version`, the version of hapticd, is stored in the file.
     ///
     /// # Errors
-    /// If it cannot be created.
+    /// If the file cannot be created.
     pub fn create(path: &Path, version: &str) -> Result<Self, RecordError> {
         let refuse = |error: &dyn fmt::Display| RecordError {
             path: path.to_owned(),
@@ -163,7 +163,7 @@ impl RecordingFile {
         self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 
-    /// Adds a channel with its schema.
+    /// Adds a channel with its schema and returns the identifier of the channel.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -174,7 +174,7 @@ impl RecordingFile {
         added.map(ChannelId).map_err(|error| self.fail(&error))
     }
 
-    /// Adds a message.
+    /// Adds a message to a channel; `time_ns` is the time at which viewers show it.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -183,7 +183,7 @@ impl RecordingFile {
         self.writer.write_to_known_channel(&header, data).map_err(|error| self.fail(&error))
     }
 
-    /// Adds an attachment, which ends the chunk.
+    /// Adds an attachment, which ends the current chunk.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -199,7 +199,7 @@ impl RecordingFile {
         self.writer.attach(&attachment).map_err(|error| self.fail(&error))
     }
 
-    /// Adds a metadata record, which ends the chunk.
+    /// Adds a metadata record, which ends the current chunk.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -208,7 +208,8 @@ impl RecordingFile {
         self.writer.write_metadata(&record).map_err(|error| self.fail(&error))
     }
 
-    /// Ends the chunk and passes all data to the operating system, so that it survives the end of this process.
+    /// Ends the current chunk and passes all data to the operating system, so that the data survive the end of this
+    /// process.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -221,13 +222,14 @@ impl RecordingFile {
     /// Writes the summary and closes the file.
     ///
     /// # Errors
-    /// If the disk is full or fails. The file can still be opened.
+    /// If the disk is full or fails. The file then ends after the last complete chunk and can still be read.
     pub fn finish(&mut self) -> Result<(), RecordError> {
         let finished = self.writer.finish().map(drop);
         finished.map_err(|error| self.fail(&error))
     }
 
-    /// Truncates an incomplete chunk and ends the file. All later writes are rejected.
+    /// Removes the incomplete chunk, closes the file with an empty summary and returns the error to report. All later
+    /// writes are rejected.
     fn fail(&mut self, error: &McapError) -> RecordError {
         let is_first = !self.shared.is_sealed.swap(true, Ordering::Relaxed);
         let sealed = if is_first { self.seal() } else { Ok(()) };

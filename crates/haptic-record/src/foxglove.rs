@@ -1,5 +1,5 @@
-//! Messages for 3D viewers. The shapes of all bodies are written once, each in its own frame, and after that only the
-//! poses of the frames.
+//! Messages for 3D viewers. The shapes of a world's bodies are written once: fixed bodies in the world frame, every
+//! dynamic body in a frame of its own. After that, only the poses of these frames are written.
 
 use crate::tap::PoseRecord;
 use haptic_draw::outline::rounded;
@@ -8,10 +8,10 @@ use nalgebra::Vector2;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Name of the fixed frame.
+/// Name of the world frame, the parent of the frames of all dynamic bodies.
 const WORLD_FRAME: &str = "world";
 
-/// Converts a time to the form that the messages use.
+/// Converts a time in ns to the seconds and nanoseconds that the messages use.
 pub fn timestamp(time_ns: u64) -> Value {
     json!({ "sec": time_ns / 1_000_000_000, "nsec": time_ns % 1_000_000_000 })
 }
@@ -81,8 +81,9 @@ fn colour_of(text: &str) -> Value {
     json!({ "r": r, "g": g, "b": b, "a": 1.0 })
 }
 
-/// Writes the message with the poses of all frames. It is formatted directly, because these messages are by far the
-/// most text in a file. A resolution of 0.1 µm is sufficient for display.
+/// Writes the message with the poses of all dynamic bodies into `out`, replacing its contents. The text is formatted
+/// directly, because these messages make up most of the text in a file. A resolution of 0.1 µm is sufficient for
+/// display.
 pub fn transforms(poses: &[PoseRecord], scene: &Scene, time_ns: u64, out: &mut String) {
     let (sec, nsec) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
     out.clear();

@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub const METADATA_NAME: &str = "hapticd";
 /// Name of the metadata record at the end of a finished file.
 pub const END_NAME: &str = "hapticd end";
-/// Format number of the files; a reader rejects any other.
+/// Format number of recordings. A reader rejects files with any other number.
 pub const FORMAT: u32 = 3;
 
 /// Text of a file and the name by which it was opened.
@@ -18,7 +18,7 @@ pub const FORMAT: u32 = 3;
 pub struct Text {
     /// Name of the file as given by the user.
     pub name: String,
-    /// Complete text.
+    /// Complete text of the file.
     pub text: String,
 }
 
@@ -27,18 +27,18 @@ pub struct Text {
 pub struct Texts {
     /// Text of the profile.
     pub profile: Text,
-    /// Text of the scene at the start.
+    /// Text of the scene in which the recording file starts.
     pub scene: Text,
     /// Text of the device file.
     pub device: Text,
-    /// Text of the prescribed hand, if any.
+    /// Text of the hand file (`--hand`), if any.
     pub hand: Option<Text>,
 }
 
 /// Properties of the device that the loop used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
-    /// Display name.
+    /// Display name of the device.
     pub name: String,
     /// Device kind.
     pub kind: String,
@@ -48,14 +48,14 @@ pub struct DeviceInfo {
     pub firmware: String,
     /// Number of axes, 1 or 2.
     pub axes: u8,
-    /// Largest force, N; infinity if unknown.
+    /// Largest force of the device, N; infinity if unknown.
     pub max_force_n: f64,
-    /// Largest service rate, Hz; infinity for no limit.
+    /// Largest service rate of the device, Hz; infinity for no limit.
     pub rate_hz: f64,
 }
 
 impl DeviceInfo {
-    /// Collects the properties of a device and its largest service rate.
+    /// Collects the properties of a device from its identity, its limits and its largest service rate.
     pub fn of(identity: &Identity, limits: &Limits, rate_hz: f64) -> Self {
         Self {
             name: identity.name.clone(),
@@ -72,29 +72,30 @@ impl DeviceInfo {
 /// Header of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
-    /// Version of hapticd.
+    /// Version of hapticd that made the recording.
     pub version: String,
     /// Command that made the recording: `run` or `simulate`.
     pub command: String,
     /// Texts of all files of the run.
     pub texts: Texts,
-    /// Whether no motor could move a real hand. The force then engaged with the short ramp of simulations, unless the
-    /// profile specified another.
+    /// Whether no motor could move a real hand. If so, the force engaged with the short ramp of simulations, unless the
+    /// profile specified another ramp.
     pub moves_no_motor: bool,
     /// Device that the loop used.
     pub device: DeviceInfo,
-    /// Offset added to the loop's clock to obtain the time of messages in ns since 1970; zero for simulations.
+    /// Offset added to the loop's clock to obtain message times, ns. Message times count from 1970; in simulations the
+    /// offset is zero.
     pub epoch_ns: u64,
     /// Number of the first tick in the file; zero if the recording started mid-run, where the number is not known in
     /// advance.
     pub first_tick: u64,
     /// Number of the world that the scene in `texts` describes.
     pub world: u64,
-    /// Number of this file within its recording, from 1.
+    /// Number of this file within its recording, counted from 1.
     pub part: u32,
 }
 
-/// Error for a header that cannot be read.
+/// Error for a header that cannot be read. Holds a description of the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadHeader(pub String);
 
@@ -128,7 +129,7 @@ impl Header {
         pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Returns the attachments, each with its name and text.
+    /// Returns the name and the text of each attachment.
     pub fn attachments(&self) -> Vec<(&'static str, &str)> {
         let Texts { profile, scene, device, hand } = &self.texts;
         let always = [("profile.toml", profile), ("scene.toml", scene), ("device.toml", device)];
@@ -136,10 +137,10 @@ impl Header {
         always.into_iter().chain(hand).map(|(name, text)| (name, text.text.as_str())).collect()
     }
 
-    /// Rebuilds the header from the contents of a file.
+    /// Rebuilds the header from the metadata record and the attachments of a file.
     ///
     /// # Errors
-    /// If an item is missing or invalid, or the file has another version.
+    /// If a value or an attachment is missing or invalid, or the file has another format number or physics version.
     pub fn from_file(
         metadata: &BTreeMap<String, String>,
         attachments: &BTreeMap<String, String>,
@@ -181,7 +182,8 @@ fn texts(metadata: &BTreeMap<String, String>, attachments: &BTreeMap<String, Str
     })
 }
 
-/// Rejects a file of another version, which would replay to a different result.
+/// Rejects a file whose format number or physics version differs from `supported`, because it could not be read or
+/// replayed correctly. `what` names the number in the error.
 fn require_version(
     metadata: &BTreeMap<String, String>,
     key: &str,

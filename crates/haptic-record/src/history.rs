@@ -14,7 +14,8 @@ use std::path::Path;
 /// Minimum number of ticks held, once that many have run: about two seconds, as in a black box.
 pub const MIN_TICKS: u64 = 2048;
 
-/// Limit on the ticks held. It is exceeded only if no checkpoint arrives; the history then restarts.
+/// Number of ticks above which the history is discarded and restarts. The number is exceeded only if no checkpoint
+/// arrives.
 const MAX_TICKS: usize = 4 * MIN_TICKS as usize;
 
 /// History of the last seconds of a run.
@@ -27,7 +28,7 @@ pub struct HistoryKeeper {
 }
 
 impl HistoryKeeper {
-    /// Creates a history that reads a tap, starting in world zero.
+    /// Creates an empty history, which reads the tap of a loop that starts in world zero.
     pub fn new(tap: TapReader, worlds: Worlds) -> Self {
         let mut keeper = Self { tap, worlds, world: 0, history: History::default() };
         keeper.request_checkpoint();

@@ -1,6 +1,6 @@
 //! Recordings in MCAP: written while the loop runs, read back, replayed bit for bit, plotted and exported.
 //!
-//! A tick enters a file through these modules:
+//! These modules write a recording:
 //!
 //! - [`tap`]: the real-time end, which puts one plain record per tick and per command into a ring.
 //! - [`recorder`]: reads the records from the rings, on an ordinary thread, and writes messages to a file.

@@ -58,7 +58,7 @@ pub struct ParquetWriter {
     out: BufWriter<File>,
     position: u64,
     columns: Vec<Column>,
-    /// Bytes of the group being collected, column by column.
+    /// Bytes of the row group that is being collected, one vector per column.
     gathered: Vec<Vec<u8>>,
     groups: Vec<Group>,
 }
@@ -77,10 +77,10 @@ struct Page {
 }
 
 impl ParquetWriter {
-    /// Creates the file.
+    /// Creates the file, overwriting an existing one.
     ///
     /// # Errors
-    /// If writing to the file fails.
+    /// If the file cannot be created or written.
     pub fn create(path: &Path, columns: Vec<Column>) -> io::Result<Self> {
         let mut out = BufWriter::new(File::create(path)?);
         out.write_all(MAGIC)?;
@@ -88,7 +88,7 @@ impl ParquetWriter {
         Ok(Self { out, position: MAGIC.len() as u64, columns, gathered, groups: Vec::new() })
     }
 
-    /// Adds a row; missing values are zero.
+    /// Adds a row with one value per column; missing values are written as zero.
     ///
     /// # Errors
     /// If writing to the file fails.

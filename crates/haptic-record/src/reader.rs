@@ -15,21 +15,21 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Largest accepted record, bytes. A longer one indicates a damaged file and would only use up memory.
+/// Largest accepted record, bytes. A longer record indicates a damaged file, and reading it would only use up memory.
 const MAX_RECORD_BYTES: usize = 512 << 20;
 
 /// Item of a recording. Items are returned in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// A metadata record.
+    /// A metadata record: its name, and its keys and values.
     Metadata(String, BTreeMap<String, String>),
-    /// A text attachment, with its name.
+    /// A text attachment: its name and its text.
     Attachment(String, String),
     /// A tick.
     Tick(Box<TickMessage>),
     /// A command applied to the loop.
     Command(CommandRecord),
-    /// Hashes of the dynamic bodies.
+    /// Hashes of the dynamic bodies after a tick.
     Bodies(BodyHashes),
     /// An event of the log.
     Event(Event),
@@ -49,7 +49,7 @@ pub struct BodyHashes {
 /// Line of the recording's log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Event {
-    /// Tick of the event.
+    /// Number of the tick in which the event occurred.
     pub tick: u64,
     /// Level: 2 is information, 3 a warning.
     pub level: u8,
@@ -95,7 +95,7 @@ enum Topic {
 pub struct ReadError {
     /// Path of the file.
     pub path: PathBuf,
-    /// Problem and remedy.
+    /// Description of the problem, with a remedy if there is one.
     pub problem: String,
 }
 
@@ -108,10 +108,10 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 impl RecordingReader {
-    /// Opens a file.
+    /// Opens a recording file.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// If the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let refuse = |error| ReadError {
             path: path.to_owned(),
@@ -161,7 +161,8 @@ impl RecordingReader {
         }
     }
 
-    /// Reads the header of a recording, which precedes all messages.
+    /// Reads the header of a recording, which precedes all messages. Must be called before [`Self::next_item`], and
+    /// discards the first item after the header.
     ///
     /// # Errors
     /// If the file is not a hapticd recording or its header is invalid.
@@ -234,7 +235,7 @@ fn body_hashes(data: &[u8]) -> Result<BodyHashes, NotCdr> {
     Ok(BodyHashes { tick, hashes })
 }
 
-/// Classifies an error of the library: a file that ends early is truncated, any other error is damage.
+/// Classifies an error of the library: a file that ends early was cut short; any other error is damage.
 fn end_of(error: &McapError) -> ReadEnd {
     match error {
         McapError::UnexpectedEof | McapError::BadFooter => ReadEnd::CutShort,

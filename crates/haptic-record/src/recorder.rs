@@ -15,16 +15,19 @@ use std::path::{Path, PathBuf};
 
 /// Ticks per chunk. If the process is killed, at most about one second is lost.
 const TICKS_PER_CHUNK: u64 = 1000;
-/// Log levels, as numbered in the schema.
+/// Log level of information, as numbered in the schema.
 const INFO: u8 = 2;
+/// Log level of a warning, as numbered in the schema.
 const WARNING: u8 = 3;
 
 /// Limits at which a recording continues in a new file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// Size of a file, bytes. When a chunk ends at or above it, the next checkpoint starts a new file.
+    /// Size limit of a file, bytes; `None` for no limit. When a chunk ends at or above the limit, the next checkpoint
+    /// starts a new file.
     pub bytes: Option<u64>,
-    /// Number of ticks in a file. When a chunk ends at or above it, the next checkpoint starts a new file.
+    /// Limit on the number of ticks in a file; `None` for no limit. When a chunk ends at or above the limit, the next
+    /// checkpoint starts a new file.
     pub ticks: Option<u64>,
 }
 
@@ -37,7 +40,7 @@ pub struct RecordingSummary {
     pub ticks: u64,
     /// Total size of the files, bytes.
     pub bytes: u64,
-    /// Ticks, poses and commands dropped because a ring was full.
+    /// Numbers of ticks, poses and commands dropped because a ring was full.
     pub dropped: [u64; 3],
 }
 
@@ -113,8 +116,8 @@ impl Part {
 }
 
 impl Recorder {
-    /// Starts a recording in the world that the header numbers, which `worlds` must contain. A recording that does not
-    /// start with tick 1 requests a checkpoint of the loop.
+    /// Starts a recording in the world with the number `header.world`, which `worlds` must contain. If the recording
+    /// does not start with tick 1, a checkpoint of the loop is requested.
     ///
     /// # Errors
     /// If the world is unknown or the file cannot be created.
@@ -167,7 +170,7 @@ impl Recorder {
         self.part.file.is_removed()
     }
 
-    /// Returns the ticks, poses and commands dropped so far because a ring was full.
+    /// Returns the numbers of ticks, poses and commands dropped so far because a ring was full.
     pub fn dropped(&self) -> [u64; 3] {
         self.tap.dropped()
     }
@@ -180,7 +183,7 @@ impl Recorder {
         summary
     }
 
-    /// Writes all available records.
+    /// Writes all records that are in the rings.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -212,7 +215,7 @@ impl Recorder {
         history.ticks.iter().try_for_each(|record| self.write_tick(record))
     }
 
-    /// Writes the remaining records and closes the file.
+    /// Writes the remaining records, closes the file and returns the summary of the recording.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -249,7 +252,7 @@ impl Recorder {
         self.header.epoch_ns.saturating_add(to_microseconds(record.report.now).0)
     }
 
-    /// Returns the message time of the last tick, ns; the epoch before the first tick.
+    /// Returns the message time of the last tick, ns; before the first tick, the epoch of the header.
     fn time_now(&self) -> u64 {
         self.last.as_ref().map_or(self.header.epoch_ns, |last| self.time_of(last))
     }
@@ -435,7 +438,8 @@ pub fn world_of_attachment(name: &str) -> Option<u64> {
     name.strip_prefix("scene-")?.strip_suffix(".toml")?.parse().ok()
 }
 
-/// Returns the path of a file of a recording, numbered from 1: `touch.mcap`, `touch-2.mcap`, …
+/// Returns the path of file number `part` of a recording, counted from 1: `touch.mcap`, `touch-2.mcap`, … The path of
+/// the first file is `first`.
 pub fn part_path(first: &Path, part: u32) -> PathBuf {
     if part <= 1 {
         return first.to_owned();

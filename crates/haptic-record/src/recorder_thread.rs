@@ -9,17 +9,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Interval between two reads of the rings, which hold 16 s.
+/// Interval between two reads of the rings, which hold the records of 16 s.
 const ROUND: Duration = Duration::from_millis(20);
-/// Rounds between two checks that the file still exists.
+/// Number of reads of the rings between two checks that the file still exists.
 const ROUNDS_PER_LOOK: u32 = 25;
 
 /// Notice to the user about a running recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Ticks were dropped. Holds the total so far.
+    /// Ticks were dropped. Holds the number of ticks dropped so far.
     Lost(u64),
-    /// The recording ended before it was stopped.
+    /// The recording ended with an error before it was stopped.
     Failed(RecordError),
 }
 
@@ -32,7 +32,7 @@ pub struct RecorderThread {
 }
 
 impl RecorderThread {
-    /// Starts the thread.
+    /// Starts a thread that runs a recorder.
     ///
     /// # Errors
     /// If the system cannot create a thread.
@@ -57,7 +57,8 @@ impl RecorderThread {
         self.notices.try_recv().ok()
     }
 
-    /// Writes the remaining records and closes the file.
+    /// Stops the thread, which first writes the remaining records and closes the file, and returns the summary of the
+    /// recording.
     ///
     /// # Errors
     /// If the recording has failed.

@@ -15,13 +15,13 @@ pub struct DeviceTick {
     pub sent: WriteOutcome,
 }
 
-/// Sender of the recorded behaviour, one tick at a time.
+/// Sender of the recorded behaviour to a replayed device, one tick at a time.
 #[derive(Debug)]
 pub struct ReplayFeeder {
     ticks: Sender<DeviceTick>,
 }
 
-/// Device that returns the recorded behaviour.
+/// Device that behaves as recorded.
 #[derive(Debug)]
 pub struct ReplayDevice {
     identity: Identity,
@@ -30,7 +30,7 @@ pub struct ReplayDevice {
     now: DeviceTick,
 }
 
-/// Creates a replayed device with the properties of the recorded one, and its feeder.
+/// Creates a replayed device with the properties of the recorded device, and the feeder that supplies it with ticks.
 pub fn replay_device(info: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
     let (sender, ticks) = channel();
     let identity = Identity {
@@ -66,7 +66,7 @@ impl Device for ReplayDevice {
         &self.limits
     }
 
-    /// Returns the reading of the next queued tick, or repeats the last one if none is queued.
+    /// Returns the reading of the next queued tick; if none is queued, returns the previous reading again.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
         if let Ok(tick) = self.ticks.try_recv() {
             self.now = tick;

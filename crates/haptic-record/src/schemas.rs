@@ -1,19 +1,19 @@
-//! Schemas of the messages that viewers draw without configuration. Names and keys are those of Foxglove's well-known
-//! messages.
+//! Schemas of the messages that viewers draw without configuration, and of the hashes of the bodies. Names and keys of
+//! the former are those of Foxglove's well-known messages.
 
-/// Schema name of the transforms of all dynamic bodies, 60 per second.
+/// Schema name of the transforms of all dynamic bodies, which are written 60 times per second.
 pub const TRANSFORMS_NAME: &str = "foxglove.FrameTransforms";
 /// Topic of the transforms.
 pub const TRANSFORMS_TOPIC: &str = "/transforms";
-/// Schema name of the shapes of all bodies, each in its own frame.
+/// Schema name of the messages with the shapes of all bodies.
 pub const SCENE_NAME: &str = "foxglove.SceneUpdate";
-/// Topic of the shapes.
+/// Topic of the messages with the shapes of all bodies.
 pub const SCENE_TOPIC: &str = "/scene";
 /// Schema name of the events.
 pub const LOG_NAME: &str = "foxglove.Log";
 /// Topic of the events.
 pub const LOG_TOPIC: &str = "/events";
-/// Schema name of the hashes of all dynamic bodies, 60 per second.
+/// Schema name of the hashes of all dynamic bodies, which are written 60 times per second.
 pub const BODIES_NAME: &str = "hapticd/msg/Bodies";
 /// Topic of the hashes of the dynamic bodies.
 pub const BODIES_TOPIC: &str = "/bodies";

@@ -2,11 +2,11 @@
 
 use std::f64::consts::{PI, TAU};
 
-/// Samples in a window; a power of two. A longer window resolves frequencies better but averages less.
+/// Number of samples in a window; a power of two. A longer window resolves frequencies better but averages less.
 const WINDOW: usize = 4096;
 /// Lowest frequency of a peak, Hz. Lower frequencies come from the motion of the hand itself.
 const LOWEST_HZ: f64 = 0.5;
-/// Smallest ratio of a peak to the median amplitude around it.
+/// Smallest ratio of a peak's amplitude to the median amplitude around it.
 const STANDS_OUT: f64 = 4.0;
 
 /// Amplitude at one frequency.
@@ -14,12 +14,12 @@ const STANDS_OUT: f64 = 4.0;
 pub struct Line {
     /// Frequency, Hz.
     pub frequency_hz: f64,
-    /// Amplitude of a sine of that frequency, in the signal's unit.
+    /// Amplitude of a sine of this frequency, in the signal's unit.
     pub amplitude: f64,
 }
 
-/// Computes the spectrum of a signal after removing its mean. The result is empty if the signal is shorter than a
-/// quarter of a window.
+/// Returns the spectrum of a signal after removing its mean; `rate_hz` is the sampling rate. The result is empty if the
+/// signal is shorter than a quarter of a window.
 pub fn spectrum(signal: &[f64], rate_hz: f64) -> Vec<Line> {
     let window = window_for(signal.len());
     if window < WINDOW / 4 {

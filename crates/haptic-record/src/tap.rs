@@ -24,16 +24,16 @@ use std::collections::VecDeque;
 pub const POSES_PER_SECOND: u64 = 60;
 const TICKS_PER_SECOND: u64 = 1000;
 
-/// Capacity for ticks. A disk can stall for 16 s before records are dropped. About 7 MB.
+/// Capacity of the ring of ticks, about 7 MB. The disk can stall for 16 s before records are dropped.
 const MAX_WAITING_TICKS: usize = 16 * 1024;
-/// Capacity for commands. The loop applies at most four per tick and receives few.
+/// Capacity of the ring of commands. The loop applies at most four commands per tick and receives few.
 const MAX_WAITING_COMMANDS: usize = 4096;
-/// Upper limit on the capacity for poses, which otherwise covers as many seconds as the capacity for ticks.
+/// Upper limit on the capacity of the ring of poses, which otherwise covers as many seconds as the ring of ticks.
 const MAX_WAITING_POSES: usize = 1 << 18;
 
-/// Capacity for ticks in a history tap. About 2 MB.
+/// Capacity of the ring of ticks in a history tap, about 2 MB.
 const MAX_WAITING_HISTORY_TICKS: usize = 4096;
-/// Largest number of checkpoints in transit.
+/// Largest number of checkpoints in transit between the loop and the reader.
 const MAX_WAITING_CHECKPOINTS: usize = 2;
 
 /// Record of one tick.
@@ -43,11 +43,11 @@ pub struct TickRecord {
     pub report: TickReport,
     /// State hash after the tick; zero if hashing is off.
     pub state_hash: u64,
-    /// Commands applied since the start of the recording.
+    /// Number of commands applied since the start of the recording.
     pub commands: u32,
-    /// Wake-up latency, ns; zero without a clock.
+    /// Wake-up latency, ns; zero if it is not measured.
     pub late_ns: u32,
-    /// Duration of the previous tick, ns; zero without a clock.
+    /// Duration of the previous tick, ns; zero if it is not measured.
     pub previous_compute_ns: u32,
 }
 
@@ -71,18 +71,18 @@ pub struct PoseRecord {
     pub hash: u32,
     /// Origin of the body's frame, world frame, m.
     pub position_m: Vector2<f64>,
-    /// Angle, rad, anticlockwise.
+    /// Angle of the body, rad, anticlockwise.
     pub angle_rad: f64,
 }
 
-/// Complete loop state after a tick; a replay can start at the next one.
+/// Complete loop state after a tick; a replay can start at the next tick.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckpointRecord {
-    /// Number of the tick.
+    /// Number of the tick after which the checkpoint was written.
     pub tick: u64,
-    /// Number of the world.
+    /// Number of the loop's world.
     pub world: u64,
-    /// Commands applied since the start of the recording.
+    /// Number of commands applied since the start of the recording.
     pub commands: u32,
     /// All lasting values of the loop.
     pub checkpoint: Box<Checkpoint>,
@@ -93,7 +93,7 @@ pub struct CheckpointRecord {
 pub struct CommandRecord {
     /// Number of the tick that followed the command.
     pub before_tick: u64,
-    /// Number of the command in the recording, from 1.
+    /// Number of the command in the recording, counted from 1.
     pub number: u32,
     /// The command.
     #[serde(flatten)]
@@ -110,7 +110,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Drops everything before the first checkpoint.
+    /// Drops all ticks, commands and poses before the first checkpoint.
     pub(crate) fn drop_before_first_checkpoint(&mut self) {
         let Some((tick, commands)) = self.checkpoints.front().map(|checkpoint| (checkpoint.tick, checkpoint.commands))
         else {
@@ -128,7 +128,7 @@ impl History {
     }
 }
 
-/// The loop's end of the tap.
+/// The loop's end of a tap.
 #[derive(Debug)]
 pub struct Tap {
     ticks: RingWriter<TickRecord>,
@@ -136,13 +136,13 @@ pub struct Tap {
     commands: RingWriter<CommandRecord>,
     checkpoints: RingWriter<CheckpointRecord>,
     empty: RingReader<Box<Checkpoint>>,
-    /// Number of commands applied so far.
+    /// Number of commands applied since the start of the recording.
     applied: u32,
     /// Whether the state is hashed in every tick.
     hashes: bool,
 }
 
-/// The recorder's end of the tap.
+/// The reader's end of a tap.
 #[derive(Debug)]
 pub struct TapReader {
     pub(crate) ticks: RingReader<TickRecord>,
@@ -162,7 +162,7 @@ pub fn tap(moving_bodies: usize) -> (Tap, TapReader) {
 }
 
 /// Creates both ends of a tap for the history, which every run holds. The tap must cost almost nothing, so it does not
-/// hash the whole state in every tick, only the dynamic bodies in every pose set.
+/// hash the whole state in every tick; it hashes only the dynamic bodies in every pose set.
 pub fn history_tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = MAX_WAITING_HISTORY_TICKS as u64 / TICKS_PER_SECOND;
     tap_with_room(MAX_WAITING_HISTORY_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, false)
@@ -244,7 +244,7 @@ impl Tap {
         let Some(mut checkpoint) = self.empty.pop() else { return };
         rendering.write_checkpoint(&mut checkpoint);
         let (tick, world) = (rendering.last().tick, rendering.world().number());
-        // The push cannot fail, because the number in transit never exceeds the ring's capacity.
+        // The push cannot fail, because the number of checkpoints in transit never exceeds the ring's capacity.
         self.checkpoints.push(CheckpointRecord { tick, world, commands: self.applied, checkpoint });
     }
 
@@ -286,7 +286,7 @@ fn saturated(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// Returns true if a pose set is due after this tick. Real-time: constant.
+/// Returns true if a pose set is due after tick number `tick`. Real-time: constant.
 pub fn is_pose_due(tick: u64) -> bool {
     let pictures = |tick: u64| tick * POSES_PER_SECOND / TICKS_PER_SECOND;
     tick > 0 && pictures(tick) != pictures(tick - 1)

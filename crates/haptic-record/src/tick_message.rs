@@ -14,12 +14,12 @@ use haptic_planar::bits::{OFFSET_BASIS, SPLITMIX, mix_fast, number_bits};
 use haptic_planar::scene::Scene;
 use nalgebra::Vector2;
 
-/// Name of the schema.
+/// Name of the schema of tick messages.
 pub const SCHEMA_NAME: &str = "hapticd/msg/Tick";
-/// Topic of the messages.
+/// Topic of tick messages.
 pub const TOPIC: &str = "/tick";
 
-/// Layout of the messages, as ROS 2 message text.
+/// Layout of tick messages, as ROS 2 message text.
 pub const SCHEMA: &str = "\
 # One tick of hapticd. Readings are there to the bit; state and force on the device as hashes over all their bits; what is
 # only looked at is rounded: forces to 24 bits of their size, places to 16, the rest to 13. Velocities are in exported tables.
@@ -103,7 +103,7 @@ pub struct RoundedColumns {
 }
 
 impl TickMessage {
-    /// Creates the message for a record; `scene` is that of the record's world.
+    /// Creates the message for a record; `scene` is the scene of the world in which the tick ran.
     pub fn of(record: &TickRecord, scene: &Scene) -> Self {
         let report = &record.report;
         Self {
@@ -125,7 +125,7 @@ impl TickMessage {
         }
     }
 
-    /// Encodes the message.
+    /// Encodes the message into `out`.
     pub fn write(&self, out: &mut CdrWriter) {
         let Reading { position_m, velocity_m_per_s, health, age_ns, fresh, sequence } = self.reading;
         let (health, health_code, health_detail) = health.to_code();
@@ -256,7 +256,7 @@ pub const fn to_microseconds(time: MonotonicNs) -> MonotonicNs {
     MonotonicNs(time.0 / 1000 * 1000)
 }
 
-/// Computes a 32-bit hash over the bits of a force, which a replay compares. −0 is treated as +0.
+/// Computes a 32-bit hash over the bits of a force. A replay compares these hashes. −0 is treated as +0.
 pub fn effort_hash(effort_n: Vector2<f64>) -> u32 {
     let parts = [effort_n.x, effort_n.y];
     let hash = parts.iter().fold(OFFSET_BASIS, |hash, &part| mix_fast(hash, number_bits(part))).wrapping_mul(SPLITMIX);
@@ -318,7 +318,7 @@ mod tests {
         out.bytes().to_vec()
     }
 
-    /// Returns the length of the fields according to the schema, including alignment.
+    /// Returns the length of the fields according to the schema, including alignment, bytes.
     fn length_by_schema() -> usize {
         let size = |line: &str| match line.split_whitespace().next() {
             Some("uint64" | "float64") => 8,

@@ -15,8 +15,8 @@ pub struct WorldSource {
     pub scene: Arc<Scene>,
 }
 
-/// Number of worlds held in addition to the first. A recording stores each world when it is first used, so only the
-/// worlds of the last seconds are needed, while a run of months may use any number of them.
+/// Maximum number of worlds held in addition to the first. A recording stores each world when it is first used, so only
+/// the worlds of the last seconds are needed, while a run of months may use any number of them.
 const MAX_REMEMBERED: usize = 32;
 
 /// Worlds of a run, shared between clones.

@@ -8,8 +8,9 @@ use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Opcodes of WebSocket frames.
+/// Opcode of a WebSocket text frame.
 const TEXT: u8 = 1;
+/// Opcode of a WebSocket close frame.
 const CLOSE: u8 = 8;
 
 /// Returns the time of the monotonic clock, which the daemon also uses, ns.
@@ -34,7 +35,7 @@ pub fn request_stream(address: &str, hz: u32) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// Open stream.
+/// Open WebSocket stream of the viewer.
 #[derive(Debug)]
 pub struct Stream {
     socket: BufReader<TcpStream>,

@@ -1,7 +1,7 @@
-//! Initial guess of the model from the momentum balance m·Δv + b·Δx + f_c·∫sign v = ∫u over short windows.
+//! Initial guess of the model from the momentum balance m·Δv + b·Δx + f_c·∫sign v − c·Δt = ∫u over short windows.
 //!
-//! The balance is linear in all parameters except the delay, which is searched on a grid. Velocities are slopes over a
-//! few readings, so the guess, from which the fit starts, is rough with a coarse encoder.
+//! The balance is linear in all parameters except the delay, for which several values are tried. Velocities are slopes
+//! over a few readings, so with a coarse encoder the guess is rough; the fit starts from it.
 
 use crate::TICK_S;
 use crate::motion::AxisModel;
@@ -24,13 +24,13 @@ struct Normal {
     square: f64,
 }
 
-/// Smoothed motion: positions and velocities at every tick, and cumulative sums.
+/// Motion at every tick: positions, smoothed velocities, and cumulative sums.
 struct Smooth {
     positions_m: Vec<f64>,
     velocities_m_per_s: Vec<f64>,
-    /// Cumulative sum of the direction of motion before each tick.
+    /// Sum of the direction of motion (−1, 0 or 1) over all ticks before each tick.
     directions: Vec<f64>,
-    /// Cumulative sum of the commands before each tick, N.
+    /// Sum of the commands over all ticks before each tick, N.
     impulses: Vec<f64>,
 }
 
@@ -107,7 +107,7 @@ impl Smooth {
         normal.square += impulse * impulse;
     }
 
-    /// Returns the impulse applied before a tick, N·s.
+    /// Returns the impulse that acted before a tick, N·s, if commands act after `delay_s`.
     fn impulse_before(&self, tick: usize, delay_s: f64) -> f64 {
         let ticks = delay_s / TICK_S;
         let whole = ticks.floor();

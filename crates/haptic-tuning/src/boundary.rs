@@ -1,40 +1,43 @@
 //! Region of stable gains: for each damping of the coupling, the maximum stiffness at which oscillations decay.
 //!
-//! Three limits are compared: passive with any hand and any world (a formula), stable with this hand by the eigenvalues
-//! of the linear loop, and stable with this hand in a simulation of the real loop.
+//! Three limits are compared: the largest stiffness that is passive with any hand and any world (a formula), the
+//! largest that is stable with a given hand by the eigenvalues of the linear loop, and the largest that is stable with
+//! this hand in a simulation of the real loop.
 
 use crate::decay_monitor::Verdict;
 use crate::tap_test::TapTest;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 
-/// Relative width of the interval at which the bisection ends.
+/// Relative width of the stiffness interval at which the bisection ends.
 const TOLERANCE: f64 = 0.01;
 /// Lower end of the stiffness search, N/m.
 pub const MIN_STIFFNESS_N_PER_M: f64 = 1.0;
 /// Upper end of the stiffness search, N/m.
 pub const MAX_STIFFNESS_N_PER_M: f64 = 1e6;
-/// Fraction of the guess at which the search starts, and the factor by which it backs off while the start is unstable.
+/// Fraction of the guess at which the search starts.
 const FROM_BELOW: f64 = 0.4;
+/// Divisor by which the search lowers its start while the start is unstable.
 const WIDEN: f64 = 2.0;
 /// Factor between successive stiffnesses of the upward search.
 const STEP: f64 = 1.12;
 
-/// Maximum stiffness for one damping, by three criteria; zero where no stiffness is stable.
+/// Maximum stiffness for one damping value, by three criteria; zero where no stiffness meets the criterion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// Passive with any hand, N/m: (b − B)/(T/2 + t_d).
+    /// Maximum stiffness that is passive with any hand, N/m: (b − B)/(T/2 + t_d), in the notation of
+    /// [`haptic_coupling`].
     pub passive_n_per_m: f64,
-    /// Stable with this hand by eigenvalues, N/m.
+    /// Maximum stiffness that is stable with the given hand by eigenvalues, N/m.
     pub spectral_n_per_m: f64,
-    /// Stable with this hand in the simulated loop, N/m.
+    /// Maximum stiffness that is stable with the given hand in the simulated loop, N/m.
     pub simulated_n_per_m: f64,
 }
 
 impl Limits {
-    /// Computes the limits for one damping.
+    /// Computes the limits for one damping value.
     pub fn of(device: &WorstAxisModel, hand: &HandImpedance, tapped: &TapTest, damping_n_s_per_m: f64) -> Self {
         let spectral_n_per_m = max_stable_stiffness_n_per_m(device, hand, damping_n_s_per_m);
         let decays = |stiffness: f64| tapped.verdict(stiffness, damping_n_s_per_m) == Verdict::Decays;
@@ -47,7 +50,7 @@ impl Limits {
     }
 }
 
-/// Returns the maximum stiffness that is passive with any hand, N/m.
+/// Returns the maximum stiffness that is passive with any hand at one damping value, N/m; zero if there is none.
 pub fn max_passive_stiffness_n_per_m(device: &WorstAxisModel, damping_n_s_per_m: f64) -> f64 {
     ((device.damping_n_s_per_m - damping_n_s_per_m) / device.effective_delay_s()).max(0.0)
 }
@@ -62,9 +65,9 @@ pub fn dampings(device: &WorstAxisModel, hand: &HandImpedance, count: usize) -> 
     (0..count).map(|index| low * libm::pow(high / low, index as f64 / last)).collect()
 }
 
-/// Returns the stiffness up to which `holds` is true, N/m; zero if it never is. The search steps up from below the
-/// guess until a stiffness fails, then bisects the last step. Plain bisection would be faster, but with a saturated
-/// motor, stable and unstable stiffnesses alternate, and only the first failure is a usable limit.
+/// Returns the largest stiffness up to which `holds` is true, N/m; zero if there is none. The search steps up from
+/// below the guess until a stiffness fails, then bisects the last step. Plain bisection would be faster, but with a
+/// saturated motor, stable and unstable stiffnesses alternate, and only the first failure is a usable limit.
 pub fn max_stiffness_where(holds: impl Fn(f64) -> bool, guess_n_per_m: f64) -> f64 {
     let mut low = (FROM_BELOW * guess_n_per_m).clamp(MIN_STIFFNESS_N_PER_M, MAX_STIFFNESS_N_PER_M);
     while !holds(low) {

@@ -9,9 +9,10 @@ const MAX_PEAKS: usize = 4000;
 /// Number of initial half swings that are ignored, because they depend on how the motion was started.
 const FIRST_PEAKS: usize = 2;
 
-/// Logarithm of the amplitude ratio below which a motion clearly decays.
+/// Natural logarithm of the ratio of the second quarter's mean amplitude to the first's, below which the motion clearly
+/// decays at first.
 const CLEARLY: f64 = -0.2;
-/// Minimum late decay as a fraction of the early decay; with less the oscillation is sustained.
+/// Minimum late decay as a fraction of the early decay; if the late decay is smaller, the oscillation is sustained.
 const STILL: f64 = 0.02;
 
 /// Result of the decay test.
@@ -57,7 +58,7 @@ impl DecayMonitor {
         self.peak_m = self.peak_m.max(distance_m.abs());
     }
 
-    /// Returns the number of half swings.
+    /// Returns the number of recorded half swings.
     pub fn half_swings(&self) -> usize {
         self.peaks_m.len()
     }

@@ -4,14 +4,14 @@
 //! guess; dividing longer and longer distances by it refines the guess to the last digits. Positions that fit no grid,
 //! such as those of a linkage with rotary encoders, have no step.
 
-/// Distance below which positions are equal, m: far below any encoder step and far above rounding errors.
+/// Distance below which two positions count as equal, m: far below any encoder step and far above rounding errors.
 const SAME_M: f64 = 1e-10;
 /// Maximum distance of a position from the grid, as a fraction of the step.
 const OFF_GRID: f64 = 0.02;
 /// Minimum number of distinct positions for an estimate.
 const MIN_POSITIONS: usize = 8;
 
-/// Encoder step found in the positions.
+/// Result of the search for an encoder step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EncoderStep {
     /// Positions are integer multiples of this step, m.
@@ -21,7 +21,7 @@ pub enum EncoderStep {
         /// Smallest change between neighbouring positions, m.
         smallest_change_m: f64,
     },
-    /// Too few positions.
+    /// There are too few distinct positions for an estimate.
     Unknown,
 }
 

@@ -13,15 +13,15 @@ use std::fmt;
 const SIGMAS: f64 = 3.0;
 /// Ratio of the residuals to the encoder's quantisation noise above which a warning is given.
 const NOISY: f64 = 1.5;
-/// Residuals that are accepted with any encoder, m.
+/// Residuals that are accepted in addition to the encoder's quantisation noise, m.
 const QUIET_M: f64 = 2e-6;
 /// Ratio of the residuals to the range of the motion above which the model does not fit.
 const NO_FIT: f64 = 0.05;
-/// Ratio below which the squared residuals must fall for clipping to explain them.
+/// Ratio of the squared residuals with clipping to those without it, below which clipping explains the residuals.
 const CLIP_EXPLAINS: f64 = 0.5;
 /// Clipping forces that are tried, as fractions of the maximum force.
 const CLIPS: [f64; 9] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1];
-/// Upper bound on the lag of the residuals' correlation, exclusive, ticks.
+/// Lag below which the correlation of the residuals is evaluated, ticks.
 const MAX_LAG: usize = 60;
 
 /// Estimate with a 90 % confidence interval.
@@ -48,7 +48,7 @@ pub struct AxisEstimate {
     pub bias_n: Interval,
     /// Encoder step.
     pub grid: EncoderStep,
-    /// Root mean square of the readings minus the model, m.
+    /// Root mean square of the differences between the readings and the model, m.
     pub residual_m: f64,
     /// Maximum force applied, N.
     pub max_force_n: f64,
@@ -68,7 +68,7 @@ pub enum EstimateError {
     },
     /// The motion is not that of a mass with friction.
     NoModel {
-        /// Root mean square of the readings minus the model, m.
+        /// Root mean square of the differences between the readings and the model, m.
         residual_m: f64,
         /// Range of the motion, m.
         extent_m: f64,
@@ -139,8 +139,9 @@ fn intervals(fit: &Fit) -> Option<AxisEstimate> {
     })
 }
 
-/// Computes the standard deviations from the curvature of the error and the size of the residuals. The correlation of
-/// the residuals is taken into account: a hundred residuals of a slow motion carry no more information than a few.
+/// Computes the standard deviations of the parameters from the curvature of the error and the size of the residuals.
+/// The correlation of the residuals is taken into account: a hundred residuals of a slow motion carry no more
+/// information than a few.
 fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
     let freedom = fit.readings().saturating_sub(5 + 2 * fit.residuals_m.len());
     let variance = fit.square_m2() / freedom.max(1) as f64 * correlation_length(&fit.residuals_m);
@@ -150,7 +151,7 @@ fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
     Some(std::array::from_fn(|index| (variance * inverse[(index, index)].max(0.0)).sqrt() / scale[index]))
 }
 
-/// Returns 1 + 2Σρ over the leading positive correlations, which is the number of residuals that count as one.
+/// Returns 1 + 2Σρ over the leading positive correlations ρ: the number of residuals that together count as one.
 fn correlation_length(segments: &[Vec<f64>]) -> f64 {
     let product = |lag: usize| -> f64 {
         segments.iter().flat_map(|segment| segment.iter().zip(segment.iter().skip(lag))).map(|(a, b)| a * b).sum()

@@ -3,7 +3,7 @@
 //! The device is unknown, so the excitation adapts its forces. A ramp finds the breakaway force. Swings at several
 //! speeds, some with a rest between pushes, adapt their force until a push has the intended duration. Short strong
 //! pulses at the end show whether the motors deliver the requested force. A push ends before the handle can leave its
-//! reach, based on the acceleration measured so far.
+//! permitted range; the acceleration measured so far gives the braking distance.
 
 use crate::TICK_S;
 
@@ -31,7 +31,7 @@ pub enum GaveUp {
     },
     /// The handle moved against the force.
     MovesBackwards {
-        /// Force applied, N.
+        /// Force at which the handle moved, N.
         force_n: f64,
     },
 }
@@ -45,7 +45,7 @@ struct Swing {
     push: u32,
     /// Ticks without force between pushes, in which friction alone decelerates the handle.
     coast: u32,
-    /// Total duration, ticks.
+    /// Total duration of the series, ticks.
     duration: u32,
 }
 
@@ -62,34 +62,37 @@ const SWINGS: [Swing; 6] = [
 const REST: u32 = 100;
 /// Duration of the ramp from zero to the maximum force, ticks.
 const RAMP: u32 = 3000;
-/// Minimum distance that counts as motion, m, and in multiples of the smallest change seen.
+/// Minimum distance that counts as motion, m.
 const MOVED_M: f64 = 3e-5;
+/// Minimum distance that counts as motion, in multiples of the smallest change of position seen.
 const MOVED_CHANGES: f64 = 3.0;
 /// Force of each pulse, as a fraction of the maximum force.
 const PULSES: [f64; 4] = [0.6, -0.6, 1.0, -1.0];
-/// Intended distance of a pulse, m, its maximum speed, m/s, and its maximum duration, ticks.
+/// Intended maximum displacement during a pulse, m.
 const PULSE_DISTANCE_M: f64 = 1.5e-3;
+/// Maximum speed during a pulse, m/s.
 const PULSE_SPEED_M_PER_S: f64 = 0.5;
+/// Maximum duration of one push of a pulse, ticks.
 const MAX_PULSE: u32 = 25;
 /// Ticks after a pulse in which the handle returns to its start.
 const AFTER_PULSE: u32 = 80;
 /// Maximum duration of homing, ticks.
 const HOMING: u32 = 600;
-/// Speed below which the handle is at rest, m/s, and distance from the start below which it is home, as a fraction of
-/// the reach.
+/// Speed below which the handle counts as at rest, m/s.
 const AT_REST_M_PER_S: f64 = 0.02;
+/// Distance from the start below which the handle counts as home, as a fraction of the reach.
 const AT_HOME: f64 = 0.15;
-/// Natural frequency of the homing spring, rad/s: slow enough for any delay worth measuring.
+/// Natural frequency of the homing spring, rad/s: low enough to be stable with any delay worth measuring.
 const HOMING_RATE: f64 = 15.0;
-/// Age of the speed estimate plus the delay of a new force, s. The handle keeps moving during that time.
+/// Age of the speed estimate plus the delay of a new force, s. The handle keeps moving during this time.
 const LATENCY_S: f64 = 0.008;
 /// Number of ticks over which the speed is estimated.
 const SPEED_TICKS: usize = 4;
-/// Number of ticks in which the force may change by its maximum. Firmware limits the slew rate of efforts; the
-/// reference boards limit it to full scale in 4 ms. A faster command would differ from the force that acts, and the fit
-/// would attribute the difference to friction and delay.
+/// Minimum number of ticks in which the force may rise from zero to its maximum. Firmware limits the slew rate of
+/// efforts; the reference boards limit it to full scale in 4 ms. A faster command would differ from the force that
+/// acts, and the fit would attribute the difference to friction and delay.
 const CHANGE: f64 = 4.0;
-/// Factor by which the force of swings adapts.
+/// Factor by which the force of swings is raised or lowered in one adaptation.
 const ADAPT: f64 = 1.25;
 /// Acceleration assumed before one has been measured, m/s²: low, so that the first pushes end early.
 const FIRST_ACCELERATION: f64 = 0.5;
@@ -109,8 +112,9 @@ enum Stage {
 pub struct Excitation {
     bounds: Bounds,
     stage: Stage,
-    /// Number of ticks in this stage, and in total.
+    /// Number of ticks in the current stage.
     ticks: u32,
+    /// Number of ticks since the start of the excitation.
     total: u32,
     /// Recent positions, newest last, m.
     recent_m: [f64; SPEED_TICKS + 1],
@@ -163,7 +167,7 @@ impl Excitation {
         }
     }
 
-    /// Returns the maximum duration, ticks.
+    /// Returns the maximum duration of an excitation, ticks.
     pub fn max_ticks() -> usize {
         let swings: u32 = SWINGS.iter().map(|swing| swing.duration).sum();
         let pulses = PULSES.len() as u32 * (4 * MAX_PULSE + AFTER_PULSE);
@@ -232,7 +236,7 @@ impl Excitation {
         (force_n / self.step_n()).round() as u32
     }
 
-    /// Returns the next force on the way from `acting_n` to a target, within the slew limit, N.
+    /// Returns the next force on the way from `acting_n` to `wanted_n`, within the force and slew limits, N.
     fn towards(&self, wanted_n: f64, acting_n: f64) -> f64 {
         let step_n = self.step_n();
         let wanted_n = wanted_n.clamp(-self.bounds.force_n, self.bounds.force_n);
@@ -387,8 +391,8 @@ impl Excitation {
         (-mass_kg * pull).clamp(-self.push.force_n, self.push.force_n)
     }
 
-    /// Returns the force of a pulse, N: a push, a push in the opposite direction of twice the length, and a push as
-    /// before. The pulse ends at its initial position and speed.
+    /// Returns the force of a pulse in this tick, N. A pulse is a push, a push of twice the duration in the opposite
+    /// direction, and the first push again, so that the handle returns to its initial position and speed.
     fn pulse(&mut self, index: usize, way_m: f64) -> f64 {
         let Some(fraction) = PULSES.get(index) else {
             self.enter(Stage::Done);
@@ -410,8 +414,8 @@ impl Excitation {
         }
     }
 
-    /// Returns the force, N, and the duration of one push of a pulse, ticks. The force is weaker than requested if it
-    /// would make the handle too fast within a single tick.
+    /// Returns the force, N, and the duration, ticks, of one push of a pulse. The force is weaker than requested if the
+    /// requested force would make the handle too fast within a single tick.
     fn pulse_size(&self, requested_n: f64) -> (f64, u32) {
         let mass_kg = self.push.force_n / self.push.acceleration;
         let force_n = requested_n.min(mass_kg * PULSE_SPEED_M_PER_S / TICK_S);

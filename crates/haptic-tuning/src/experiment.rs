@@ -1,8 +1,8 @@
 //! The complete identification run: excites and records one axis after the other, within limits on force, speed and
 //! travel.
 //!
-//! The run is the same for models in virtual time and for motors in real time. Its inputs are readings, its outputs are
-//! efforts. Every error ends the run with a last effort of zero.
+//! The run is the same for models in virtual time and for motors in real time. Its inputs are readings, and its outputs
+//! are efforts. Every error ends the run with a last effort of zero.
 
 use crate::excitation::{Bounds, Excitation};
 use crate::measurement::{End, Measurement, MeasurementLimits, Monitor};
@@ -13,7 +13,7 @@ use nalgebra::Vector2;
 
 /// Fraction of the travel that the excitation uses; the rest is a margin.
 const REACH_FRACTION: f64 = 0.6;
-/// Capacity for skipped periods in a recording, ticks per axis.
+/// Additional capacity of a recording for skipped periods, ticks per axis.
 const SPARE_TICKS: usize = 2000;
 /// Maximum number of rows recorded for one gap in the ticks.
 const MAX_GAP: u32 = 100;
@@ -24,8 +24,9 @@ pub struct Experiment {
     excitations: Vec<Excitation>,
     recordings: Vec<Recording>,
     monitor: Monitor,
-    /// Effort acting now and effort requested in this tick, N.
+    /// Effort acting now, N.
     acting_n: f64,
+    /// Effort requested in this tick, N.
     requested_n: f64,
     position_m: f64,
     end: Option<End>,

@@ -20,7 +20,7 @@ const CONVERGED: f64 = 1e-7;
 /// Upper bound of the fitted delay, s.
 pub const MAX_DELAY_S: f64 = 0.03;
 
-/// Finite-difference step of each parameter: log mass, damping, Coulomb friction, delay, bias.
+/// Finite-difference steps of log mass, damping, Coulomb friction, delay and bias, in SI units.
 const NUDGES: [f64; 5] = [1e-5, 1e-5, 1e-5, 1e-7, 1e-6];
 /// Finite-difference step of a segment's initial velocity, m/s.
 const VELOCITY_NUDGE: f64 = 1e-6;
@@ -70,14 +70,15 @@ struct Linearised {
     locals: Vec<Local>,
 }
 
-/// Contribution of one segment to the system.
+/// Contribution of one segment to the linearised system.
 struct Local {
     matrix: Matrix2<f64>,
     cross: Matrix5x2<f64>,
     gradient: Vector2<f64>,
 }
 
-/// Fits a model to a recording, starting from a guess. Returns `None` if there is nothing to fit.
+/// Fits a model to a recording, starting from a guess. Returns `None` if the recording is too short or the linearised
+/// system is singular.
 pub fn fit(recording: &Recording, guess: AxisModel) -> Option<Fit> {
     let mut model = guess;
     let mut segments = segments(recording);
@@ -123,7 +124,7 @@ fn segments(recording: &Recording) -> Vec<Segment> {
         .collect()
 }
 
-/// Runs the model over a segment and passes each tick and position to `each`.
+/// Runs the model over a segment and passes the number of each tick and the position at that tick to `each`.
 fn run(recording: &Recording, segment: &Segment, stepper: &Stepper, mut each: impl FnMut(usize, f64)) {
     let mut state = segment.begin;
     for tick in segment.start..segment.end {
@@ -217,7 +218,8 @@ fn moved(model: AxisModel, by: &Vector5<f64>) -> AxisModel {
     }
 }
 
-/// Returns the system in the model parameters, with the initial states eliminated and the diagonals damped by `trust`.
+/// Returns the system in the model parameters, with the initial states eliminated and the diagonals multiplied by 1 +
+/// `trust`; `None` if a segment's system is singular.
 fn eliminated(here: &Linearised, trust: f64) -> Option<(Matrix5<f64>, Vector5<f64>)> {
     let (mut matrix, mut gradient) = (damped5(here.matrix, trust), here.gradient);
     for local in &here.locals {
@@ -253,7 +255,7 @@ fn step(here: &Linearised, segments: &[Segment], model: AxisModel, trust: f64) -
     Some((next, segments.collect()))
 }
 
-/// Solves the system with its diagonal scaled to one, because the parameters differ by many powers of ten.
+/// Solves the system after scaling its diagonal to one, because the parameters differ by many powers of ten.
 fn solved(matrix: Matrix5<f64>, gradient: Vector5<f64>) -> Option<Vector5<f64>> {
     let scale = Vector5::from_fn(|row, _| if matrix[(row, row)] > 0.0 { matrix[(row, row)].sqrt() } else { 1.0 });
     let scaled = Matrix5::from_fn(|row, column| matrix[(row, column)] / (scale[row] * scale[column]));

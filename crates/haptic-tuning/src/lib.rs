@@ -9,9 +9,9 @@
 //! - [`encoder`]: the encoder step.
 //! - [`estimate`]: the model of one axis with confidence intervals, or the reason why the data do not fit.
 //! - [`boundary`]: the maximum stiffness for each damping, by formula, by eigenvalues and by simulation.
-//! - [`tap_test`], [`decay_monitor`]: the response of the closed loop to a tap in virtual time, and the decay of its
-//!   motion.
-//! - [`spring_test`]: the maximum stiffness measured on the device.
+//! - [`tap_test`], [`decay_monitor`]: the response of the simulated closed loop to a tap, and the test of whether its
+//!   motion decays.
+//! - [`spring_test`]: the measurement of the maximum stable stiffness on the device.
 //!
 //! ```
 //! use haptic_device::{DeviceModel, SimulatedDevice};

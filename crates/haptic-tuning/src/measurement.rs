@@ -12,7 +12,7 @@ use std::fmt;
 
 /// Maximum speed of the handle, m/s; a higher speed ends the measurement.
 pub const MAX_SPEED_M_PER_S: f64 = 2.0;
-/// Service rate for the age limits of readings, Hz: measurements serve the device in every tick.
+/// Service rate from which the age limits of readings are derived, Hz: measurements serve the device in every tick.
 const EVERY_TICK_HZ: f64 = 1000.0;
 
 /// Limits of a measurement.
@@ -53,8 +53,9 @@ pub enum End {
 
 /// A measurement on a device, driven tick by tick.
 pub trait Measurement {
-    /// Handles a reading, taken `periods` periods after the last one (more than one if ticks were skipped), and returns
-    /// the effort. After the end, all efforts are zero. Real-time: no allocation, lock, wait or log.
+    /// Handles a reading that was taken `periods` periods after the previous one (more than one if ticks were skipped),
+    /// and returns the effort to write. After the end, all efforts are zero. Real-time: no allocation, lock, wait or
+    /// log.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort;
 
     /// Records the write outcome of this tick's effort. Real-time: like [`Self::tick`].
@@ -90,9 +91,9 @@ pub fn run_in_virtual_time(measurement: &mut impl Measurement, device: &mut dyn 
 /// Result of checking a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// Handle position if the reading is fresh enough for force, m.
+    /// Handle position if the reading is recent enough to compute a force from, m.
     pub trusted_m: Option<Vector2<f64>>,
-    /// Handle position if the reading is new, m.
+    /// Handle position if the reading is fresh, m.
     pub new_m: Option<Vector2<f64>>,
     /// Reason to end the measurement, if any.
     pub end: Option<End>,
@@ -114,7 +115,7 @@ impl Monitor {
         Self { monitor: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: limits.travel_m, home_m: None }
     }
 
-    /// Restarts the measurement of travel at the next position.
+    /// Makes the next position the start from which the distance of the handle is measured.
     pub fn restart(&mut self) {
         self.home_m = None;
     }
@@ -140,7 +141,7 @@ impl Monitor {
     }
 }
 
-/// Returns the travel that is free in both directions on every axis from the current position, at most `wanted_m`, m.
+/// Returns the travel that is free in both directions on every axis from `position_m`, at most `wanted_m`, m.
 pub fn travel_within(limits: &Limits, axes: usize, position_m: Vector2<f64>, wanted_m: f64) -> f64 {
     let free_m =
         |axis: usize| (limits.travel_max_m[axis] - position_m[axis]).min(position_m[axis] - limits.travel_min_m[axis]);

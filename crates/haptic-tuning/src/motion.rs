@@ -1,9 +1,10 @@
 //! The fitted device model: a mass with viscous and dry friction, driven by a delayed force.
 //!
-//! m·v' = u(t − d) + c − b·v − f_c·sign v, with u held over each tick. Between changes of force and direction the
+//! The equation of motion is m·v' = u(t − d) + c − b·v − f_c·sign v, with mass m, velocity v, command u (held over each
+//! tick), delay d, constant force c, damping b and dry friction f_c. Between changes of force and direction the
 //! solution is an exponential, so each tick is computed exactly for any delay: the older force acts for a part of the
-//! tick, the newer one for the rest. The implementation is deliberately independent of the simulated device, so that
-//! each verifies the other.
+//! tick, and the newer one for the rest. The implementation is deliberately independent of the simulated device, so
+//! that each verifies the other.
 
 use crate::TICK_S;
 
@@ -31,8 +32,8 @@ pub struct AxisState {
     pub velocity_m_per_s: f64,
 }
 
-/// Response over a fixed duration: remaining fraction of the velocity, and displacement per velocity and per
-/// acceleration.
+/// Response over a fixed duration: remaining fraction of the initial velocity, and displacement per initial velocity
+/// and per acceleration.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     duration_s: f64,
@@ -80,7 +81,8 @@ impl Stepper {
         Self { model, whole_ticks: ticks as usize, early, late }
     }
 
-    /// Advances the state from `tick` to the next tick under the commands so far. The command before the first is zero.
+    /// Advances the state from `tick` to the next tick under the commands so far. Commands before tick zero count as
+    /// zero.
     pub fn tick(&self, state: &mut AxisState, commands_n: &[f64], tick: usize) {
         let command = |age: usize| tick.checked_sub(age).map_or(0.0, |index| commands_n[index]);
         self.advance(state, command(self.whole_ticks + 1), &self.early);
@@ -129,7 +131,7 @@ impl Stepper {
     }
 }
 
-/// Returns the time until a velocity reaches zero under an acceleration and a damping rate, s.
+/// Returns the time until a velocity reaches zero under a constant acceleration and a damping rate, s.
 fn time_to_stop(velocity: f64, acceleration: f64, rate: f64) -> f64 {
     let straight_s = -velocity / acceleration;
     let fraction = rate * straight_s;

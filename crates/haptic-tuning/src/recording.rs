@@ -4,15 +4,15 @@
 /// on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
-    /// Handle position, m; NaN where there was no new reading.
+    /// Handle position at each tick, m; NaN where there was no new reading.
     pub positions_m: Vec<f64>,
-    /// Force commanded from that tick on, N.
+    /// Force commanded from each tick on, N.
     pub commands_n: Vec<f64>,
 }
 
 impl Recording {
-    /// Creates an empty recording with memory for this many ticks. Rows beyond the capacity are dropped, so that adding
-    /// a row never allocates.
+    /// Creates an empty recording with memory for `ticks` rows. Rows beyond this capacity are dropped, so that adding a
+    /// row never allocates.
     pub fn with_capacity(ticks: usize) -> Self {
         Self { positions_m: Vec::with_capacity(ticks), commands_n: Vec::with_capacity(ticks) }
     }

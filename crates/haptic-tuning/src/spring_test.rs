@@ -2,7 +2,7 @@
 //! oscillates.
 //!
 //! The motors move a real handle. The test therefore starts with soft springs, ends each trial as soon as the motion
-//! grows, and holds the handle softly in between. The handle must be free: a hand would add its damping.
+//! grows, and holds the handle softly between trials. The handle must be free: a hand would add its damping.
 
 use crate::TICK_S;
 use crate::decay_monitor::{DecayMonitor, Verdict};
@@ -19,27 +19,32 @@ pub const RISE: f64 = 1.12;
 const FIRST: f64 = 0.4;
 /// Maximum stiffness as a multiple of the predicted limit.
 const LAST: f64 = 4.0;
-/// Minimum and maximum hold before a trial, rest required at the end of the hold, and duration of a trial, ticks.
+/// Minimum duration of the hold before a trial, ticks.
 const HOLD: u32 = 300;
+/// Maximum duration of the hold before a trial, ticks.
 const MAX_HOLD: u32 = 3000;
+/// Time for which the handle must be at rest before the hold may end, ticks.
 const QUIET: u32 = 100;
+/// Maximum duration of a trial, ticks.
 const TRIAL: u32 = 1500;
 /// Maximum motion that still counts as rest during a hold, as a fraction of a tap.
 const STILL: f64 = 0.1;
 /// Number of half swings after which a trial is decided.
 const ENOUGH_HALF_SWINGS: usize = 20;
-/// Damping of the hold as a fraction of mass over effective delay, and its stiffness as a fraction of the stable limit.
+/// Damping of the hold, as a fraction of the mass divided by the effective delay.
 const HOLDING_DAMPING: f64 = 0.05;
+/// Stiffness of the hold, as a fraction of the maximum stable stiffness.
 const HOLDING_STIFFNESS: f64 = 0.1;
-/// Maximum length of a tap, m, and its minimum length in encoder steps.
+/// Maximum length of a tap, m.
 const TAP_M: f64 = 1e-3;
+/// Minimum length of a tap, encoder steps.
 const TAP_STEPS: f64 = 20.0;
-/// Ratio of the motion to the tap above which a trial counts as unstable.
+/// Ratio of the amplitude to the length of the tap above which a trial counts as unstable.
 const RUNAWAY: f64 = 1.6;
 /// Amplitude in encoder steps up to which the motion counts as rest.
 const QUIET_STEPS: f64 = 2.5;
 
-/// Damping to test.
+/// Damping value to test, with the predicted limit of the stiffness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DampingTrial {
     /// Damping of the coupling, N·s/m.
@@ -58,7 +63,7 @@ pub struct Holding {
 }
 
 impl Holding {
-    /// Computes gains for a device that are stable with and without a hand.
+    /// Computes holding gains that are stable on a device with and without a hand.
     pub fn of(device: &WorstAxisModel) -> Self {
         let damping_n_s_per_m = HOLDING_DAMPING * device.mass_kg / device.effective_delay_s();
         let stiffest = max_stable_stiffness_n_per_m(device, &HandImpedance::default(), damping_n_s_per_m);
@@ -66,14 +71,15 @@ impl Holding {
     }
 }
 
-/// Measured limit at one damping.
+/// Measured stiffness limit at one damping value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredLimit {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
     /// Maximum stiffness at which the handle came to rest, N/m; zero if there was none.
     pub stiffest_n_per_m: f64,
-    /// Whether the handle came to rest even at the last stiffness of the test, so that the limit is at least this high.
+    /// Whether the handle came to rest even at the last stiffness of the test, so that the limit is at least
+    /// `stiffest_n_per_m`.
     pub is_at_least: bool,
 }
 
@@ -93,22 +99,24 @@ pub struct SpringTest {
     holding: Holding,
     phase: Phase,
     ticks: u32,
-    /// Ticks since the handle last moved, and its position at that time, m.
+    /// Number of ticks since the handle last moved.
     quiet: u32,
+    /// Position of the handle when it last moved, m.
     quiet_from_m: f64,
     stiffness_n_per_m: f64,
-    /// Maximum stiffness at this damping at which the handle came to rest, N/m.
+    /// Maximum stiffness at the current damping at which the handle came to rest, N/m.
     stable_n_per_m: f64,
     ringing: DecayMonitor,
-    /// Start position, and rest position of this trial's spring, m.
+    /// Start position of the handle, m; `None` before the first reading.
     home_m: Option<f64>,
+    /// Rest position of the spring in the current trial, m.
     rest_m: f64,
     before_m: Option<f64>,
     end: Option<End>,
 }
 
 impl SpringTest {
-    /// Creates a test of the given dampings on a device with this model.
+    /// Creates a test of the damping values in `rungs` on a device with the given model.
     pub fn new(rungs: Vec<DampingTrial>, axes: usize, device: &WorstAxisModel, limits: &MeasurementLimits) -> Self {
         let stiffness_n_per_m = rungs.first().map_or(0.0, |rung| FIRST * rung.predicted_n_per_m);
         Self {
@@ -132,7 +140,7 @@ impl SpringTest {
         }
     }
 
-    /// Returns the measured limits, one per damping.
+    /// Returns the limits measured so far, one per damping value.
     pub fn found(&self) -> &[MeasuredLimit] {
         &self.found
     }

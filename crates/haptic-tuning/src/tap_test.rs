@@ -1,4 +1,4 @@
-//! Tap test of the closed loop: the real tick with a simulated device and hand, against an immovable tool.
+//! Tap test of the closed loop: runs the real tick with a simulated device and hand against an immovable tool.
 //!
 //! The test includes effects that the linear theory omits: encoder steps, dry friction, the force limit, and the
 //! implicit coupling. The tool weighs ten tonnes and rests on the floor, so that the coupling acts as it does in
@@ -22,23 +22,25 @@ use nalgebra::Vector2;
 const TAP_M: f64 = 1e-3;
 /// Minimum displacement of a tap in encoder steps.
 const TAP_STEPS: f64 = 20.0;
-/// Taps tried when the motor saturates, as multiples of the first.
+/// Displacements of the taps that are tried when the motor saturates, as multiples of the first.
 const SEVERAL_TAPS: [f64; 4] = [1.0, 1.37, 1.9, 2.6];
-/// Motion below this many encoder steps from end to end counts as rest.
+/// Motion from end to end, in encoder steps, up to which the handle counts as at rest.
 const QUIET_STEPS: f64 = 5.0;
 /// Ratio of the motion to the tap above which the loop counts as unstable.
 const RUNAWAY: f64 = 4.0;
-/// Minimum and maximum duration of an observation, ticks, and number of half swings that ends it earlier.
+/// Minimum duration of an observation, ticks.
 const SHORTEST: u32 = 2000;
+/// Maximum duration of an observation, ticks.
 const MAX_TICKS: u32 = 12_000;
+/// Number of half swings that ends an observation before its maximum duration.
 const ENOUGH_HALF_SWINGS: usize = 24;
 /// Ticks between two checks for the end of an observation.
 const LOOK_EVERY: u32 = 500;
-/// Motor swing, as a fraction of the maximum force, above which a handle at rest counts as buzzing: the encoder of a
-/// heavy device may be too coarse to show a motor that switches between its limits.
+/// Range of the motor force, as a fraction of the maximum force, above which a handle at rest counts as buzzing: the
+/// encoder of a heavy device may be too coarse to show a motor that switches between its limits.
 const BUZZ_SHARE: f64 = 0.5;
 
-/// Simulated loop in which a wall is tapped with any gains.
+/// Simulated loop in which a wall is tapped with given gains.
 #[derive(Clone, Debug)]
 pub struct TapTest {
     device: WorstAxisModel,
@@ -56,8 +58,8 @@ impl TapTest {
         tapped.simulated(TAP_M).map(|_| tapped)
     }
 
-    /// Taps the wall with these gains and tests whether the motion decays. If a measurable tap saturates the motor, a
-    /// single one may decay by chance, so several are tried.
+    /// Taps the wall with the given gains and tests whether the motion decays. If a measurable tap saturates the motor,
+    /// the motion after a single tap may decay by chance, so several taps are tried.
     pub fn verdict(&self, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Verdict {
         let per_tick_n_per_m = stiffness_n_per_m + damping_n_s_per_m / self.device.period_s;
         let tap_m = self.tap_m(per_tick_n_per_m);
@@ -171,7 +173,7 @@ fn bare() -> Safety {
     }
 }
 
-/// Creates a world with a floor and an immovable tool on it, whose handle is at the origin.
+/// Creates a world with a floor and, on it, an immovable tool whose handle is at the origin.
 fn wall() -> World {
     let a_box = |size_m: [f64; 2]| ShapeDescription::Box { size_m: size_m.into() };
     let mut floor = BodyDescription::new("floor", a_box([1.0, 0.1]));

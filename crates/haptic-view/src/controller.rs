@@ -21,11 +21,11 @@ pub enum SceneChoice {
 pub struct DevicesMessage {
     /// Connected devices, as `hapticd devices --json` lists them.
     pub devices: Value,
-    /// Device that this loop drives. A simulated device is not among the connected ones.
+    /// Device that the loop drives. A simulated device is not among the connected devices.
     pub in_use: DeviceInUse,
 }
 
-/// Device that this loop drives.
+/// Device that the loop drives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceInUse {
     /// Name for display.
@@ -37,7 +37,7 @@ pub struct DeviceInUse {
 /// Interface through which the viewer changes the running daemon. All methods are called on ordinary threads; slow ones
 /// are not called on the server thread.
 pub trait Controller: Send + Sync + 'static {
-    /// Moves the hand of a simulated device towards a position in the world, m; `None` releases it.
+    /// Moves the hand of a simulated device towards a position in the world frame, m; `None` releases the hand.
     ///
     /// # Errors
     /// If the device has no simulated hand, or the loop is busy.
@@ -49,19 +49,20 @@ pub trait Controller: Send + Sync + 'static {
     /// If the loop is busy.
     fn pause(&self, paused: bool) -> Result<(), ControlError>;
 
-    /// Runs a number of ticks in a paused world.
+    /// Runs `ticks` ticks in a paused world.
     ///
     /// # Errors
     /// If the world is not paused, or the loop is busy.
     fn step(&self, ticks: u32) -> Result<(), ControlError>;
 
-    /// Resets the world to its start.
+    /// Resets the world to its initial state.
     ///
     /// # Errors
     /// If the loop is busy.
     fn reset(&self) -> Result<(), ControlError>;
 
-    /// Sets gains by their keys in a profile's `[coupling]` and keeps the others. Returns the resulting gains.
+    /// Sets the gains whose keys are given, as in `[coupling]` of a profile, and keeps the others. Returns the
+    /// resulting gains.
     ///
     /// # Errors
     /// If a key is unknown or a value is outside its limits.
@@ -73,7 +74,7 @@ pub trait Controller: Send + Sync + 'static {
     /// Returns the picture of a built-in scene as SVG; `None` if there is no such scene. Slow.
     fn thumbnail(&self, name: &str) -> Option<String>;
 
-    /// Switches to another scene and returns its number. Slow: the scene is built and its worst tick measured.
+    /// Switches to another scene and returns its number. Slow: the scene is built and its worst-case tick is measured.
     ///
     /// # Errors
     /// If the scene is invalid, or too expensive for a tick.
@@ -82,13 +83,13 @@ pub trait Controller: Send + Sync + 'static {
     /// Returns the connected devices and the one in use. Slow.
     fn devices(&self) -> DevicesMessage;
 
-    /// Starts a recording and returns the name of its file.
+    /// Starts a recording and returns the name of its file. If `file` is `None`, the daemon chooses the name.
     ///
     /// # Errors
     /// If the name is not allowed, a recording is in progress, or the file cannot be created.
     fn start_recording(&self, file: Option<&str>) -> Result<String, ControlError>;
 
-    /// Stops the recording and returns the name of its file.
+    /// Stops the recording in progress and returns the name of its file.
     ///
     /// # Errors
     /// If nothing is being recorded, or the loop is busy.

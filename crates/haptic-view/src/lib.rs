@@ -7,7 +7,7 @@
 //! - [`message`]: the JSON messages.
 //! - [`telemetry`]: the newest message of each kind, as published by the daemon.
 //! - [`controller`]: the interface to the daemon.
-//! - [`listener`]: the address, the next free port, and the token that is required beyond loopback.
+//! - [`listener`]: the address and port of the viewer, and the token that is required beyond loopback.
 //! - [`server`]: the thread, the access policy, the routes and the stream.
 //!
 //! [`Viewer::serve`] starts the viewer; the daemon supplies the controller. A scene can be published at any time:

@@ -6,13 +6,13 @@ use std::net::{SocketAddr, TcpListener};
 
 /// Number of ports tried above the requested one.
 const MAX_FALLBACK_PORTS: u16 = 20;
-/// Send buffer of a connection, bytes: about a second of a busy scene. It bounds the memory that a client can occupy by
-/// not reading. Linux doubles the value.
+/// Size of a connection's send buffer, bytes: about a second of frames of a busy scene. It bounds the memory that a
+/// client can occupy by not reading. Linux doubles the value.
 const SEND_BUFFER_BYTES: usize = 128 << 10;
-/// Number of random bytes in a token: enough that it cannot be guessed.
+/// Number of random bytes in a token: enough that the token cannot be guessed.
 const TOKEN_BYTES: usize = 16;
 
-/// Bound socket, and the token if one is required.
+/// Bound socket of the viewer, and the token if one is required.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) socket: TcpListener,
@@ -25,7 +25,7 @@ impl Listener {
     /// Binds the requested address, or the next free port above it.
     ///
     /// # Errors
-    /// If no port is free, or the address does not belong to this machine.
+    /// If none of the ports is free, or the address does not belong to this machine.
     pub fn bind(requested: SocketAddr) -> io::Result<Self> {
         let socket = bind_next_free(requested)?;
         let address = socket.local_addr()?;
@@ -40,7 +40,7 @@ impl Listener {
         self.address
     }
 
-    /// Returns the token that requests need; `None` on loopback.
+    /// Returns the token that requests for data need; `None` on loopback.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }

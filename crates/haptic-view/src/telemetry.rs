@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Samples stored for the strip charts: eight seconds, the span that the charts show. The charts are therefore full
-/// from the first frame on, and a client that stalls briefly misses no samples.
+/// Maximum number of samples stored for the strip charts: eight seconds, the span that the charts show. The charts are
+/// therefore full from the first frame on, and a client that stalls briefly misses no samples.
 const MAX_SAMPLES: usize = 1000;
 
 /// Newest message of each kind, and recent samples; shared between clones.
@@ -26,7 +26,7 @@ pub struct Telemetry {
     samples: Arc<Mutex<Samples>>,
 }
 
-/// Running scene as text.
+/// Running scene: its number and its message as text.
 #[derive(Debug, Default)]
 pub(crate) struct CurrentScene {
     pub id: u64,
@@ -84,8 +84,8 @@ impl Telemetry {
         self.state.send_replace(Some(Arc::new(observation)));
     }
 
-    /// Returns the rows from a number up to the tick of an observation, as a JSON list, and the number to continue
-    /// with.
+    /// Returns the rows from number `number` up to the tick of an observation, as a JSON list, and the number of the
+    /// row to continue with.
     pub(crate) fn samples_since(&self, number: u64, observation: &Observation) -> (String, u64) {
         let (rows, next) = self.samples().since(number, observation);
         let texts: Vec<String> = rows.iter().map(Row::text).collect();
@@ -109,8 +109,8 @@ impl Samples {
         self.next += 1;
     }
 
-    /// Returns the rows from a number up to the tick of an observation, and the number to continue with. Rows that are
-    /// newer than the observation, or of another scene, are left for a later call.
+    /// Returns the rows from number `number` up to the tick of an observation, and the number of the row to continue
+    /// with. Rows that are newer than the observation, or of another scene, are left for a later call.
     fn since(&self, number: u64, observation: &Observation) -> (Vec<Row>, u64) {
         let first = self.next - self.rows.len() as u64;
         let skipped = number.saturating_sub(first).min(self.rows.len() as u64);

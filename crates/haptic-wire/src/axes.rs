@@ -13,17 +13,17 @@ pub struct PerAxis<T> {
 }
 
 impl<T: Copy + Default> PerAxis<T> {
-    /// Creates the value of a one-axis device.
+    /// Creates a `PerAxis` with one axis.
     pub fn one(value: T) -> Self {
         Self { values: [value, T::default()], count: 1 }
     }
 
-    /// Creates the values of a two-axis device.
+    /// Creates a `PerAxis` with two axes.
     pub fn two(first: T, second: T) -> Self {
         Self { values: [first, second], count: 2 }
     }
 
-    /// Creates one axis per value of the slice. Returns `None` unless there are one or two values.
+    /// Creates a `PerAxis` with one axis per value of the slice. Returns `None` unless there are one or two values.
     pub fn from_slice(values: &[T]) -> Option<Self> {
         match *values {
             [value] => Some(Self::one(value)),
@@ -32,7 +32,7 @@ impl<T: Copy + Default> PerAxis<T> {
         }
     }
 
-    /// Applies `change` to the value of each axis.
+    /// Applies `change` to the value of each axis and returns the results.
     pub fn map<U: Copy + Default>(&self, change: impl Fn(T) -> U) -> PerAxis<U> {
         let mut values = [U::default(); MAX_AXES];
         for (changed, value) in values.iter_mut().zip(self.iter()) {
@@ -41,7 +41,8 @@ impl<T: Copy + Default> PerAxis<T> {
         PerAxis { values, count: self.count }
     }
 
-    /// Creates the values by calling `value_at` for each axis, from 0. Returns `None` unless `count` is 1 or 2.
+    /// Creates a `PerAxis` by calling `value_at` with the index of each axis, counted from zero. Returns `None` unless
+    /// `count` is 1 or 2.
     pub(crate) fn from_fn(count: usize, value_at: impl Fn(usize) -> T) -> Option<Self> {
         match count {
             1 => Some(Self::one(value_at(0))),

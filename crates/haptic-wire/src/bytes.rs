@@ -1,4 +1,4 @@
-//! Reads and writes little-endian integers at an offset. Callers check the length of the slice first.
+//! Reads and writes little-endian integers at an offset in a slice. Callers check the length of the slice first.
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];

@@ -1,12 +1,13 @@
 //! Consistent overhead byte stuffing (COBS) for bodies short enough to need a single byte of overhead.
 //!
 //! Every zero is replaced by the distance to the next one, so that a zero on the wire always ends a frame. A run of 254
-//! bytes without a zero would need a second code. Bodies here are at most [`crate::BODY_MAX`] long, so each has exactly
-//! one encoding, and decoding accepts no other.
+//! bytes without a zero would need a second code. Bodies here are at most [`crate::BODY_MAX`] bytes long, so each has
+//! exactly one encoding, and decoding accepts no other.
 
 use crate::frame::BODY_MAX;
 
-/// Encodes `body` into `out` and returns the length, one more than that of the body. Writes no delimiter.
+/// Encodes `body` into `out` and returns the encoded length, which is one byte more than that of the body. Writes no
+/// delimiter.
 ///
 /// Returns `None` if the body is longer than [`BODY_MAX`] or `out` is too short. Real-time: one pass.
 pub fn encode(body: &[u8], out: &mut [u8]) -> Option<usize> {
@@ -26,10 +27,10 @@ pub fn encode(body: &[u8], out: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// Decodes a frame without its delimiter in place; the body is then `bytes[1..]`.
+/// Decodes `bytes`, a frame without its delimiter, in place. The body is then `bytes[1..]`.
 ///
-/// Returns `false` if a code is zero or the codes do not end exactly at the end of the frame. Real-time: one step per
-/// code, at most one per byte.
+/// Returns `false` if the frame is empty, a code is zero, or the codes do not end exactly at the end of the frame.
+/// Real-time: one step per code, at most one per byte.
 pub fn decode_in_place(bytes: &mut [u8]) -> bool {
     let mut code_at = 0;
     while code_at < bytes.len() {

@@ -5,17 +5,17 @@ use crate::{
     frame::{Frame, WIRE_MAX},
 };
 
-/// Minimum length of a body: kind, sequence, empty payload and checksum.
+/// Minimum length of a body, bytes: kind, sequence number, empty payload and checksum.
 const BODY_MIN: usize = 4;
 
-/// Counters of received frames and errors. They wrap on overflow, so differences stay correct.
+/// Counters of received frames and errors. They wrap on overflow, so the difference between two readings stays correct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Frames with a correct checksum.
     pub frames: u32,
     /// Frames with a wrong checksum.
     pub crc_errors: u32,
-    /// Frames with invalid COBS codes, or shorter than the shortest valid frame.
+    /// Frames that have invalid COBS codes or are shorter than the shortest valid frame.
     pub framing_errors: u32,
     /// Runs of bytes without a delimiter that are longer than any frame.
     pub overlong: u32,
@@ -55,7 +55,7 @@ impl Decoder {
         }
         let length = core::mem::take(&mut self.length);
         let was_overlong = core::mem::take(&mut self.overlong);
-        // Consecutive delimiters are not an error: a host first sends one to flush a partial frame.
+        // Consecutive delimiters are not an error: a host sends an extra one to end a partial frame.
         if was_overlong || length == 0 { None } else { self.check(length) }
     }
 

@@ -10,14 +10,14 @@ use core::fmt;
 /// Reason a frame cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeError {
-    /// The buffer is shorter than the frame; [`WIRE_MAX`] is always sufficient.
+    /// The buffer is shorter than the frame; [`WIRE_MAX`] bytes are always sufficient.
     Buffer {
         /// Required length, bytes.
         needed: usize,
         /// Length of the buffer, bytes.
         found: usize,
     },
-    /// The payload is longer than [`PAYLOAD_MAX`].
+    /// The payload is longer than [`PAYLOAD_MAX`] bytes.
     Payload {
         /// Length of the payload, bytes.
         found: usize,
@@ -37,7 +37,7 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-/// Encodes a message as a frame with its delimiter, and returns its length on the wire.
+/// Encodes a message into `out` as a frame with its delimiter, and returns the length of the frame on the wire, bytes.
 ///
 /// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.
 pub fn encode(message: &Message<'_>, sequence: u8, out: &mut [u8]) -> Result<usize, EncodeError> {
@@ -46,7 +46,8 @@ pub fn encode(message: &Message<'_>, sequence: u8, out: &mut [u8]) -> Result<usi
     encode_frame(&Frame { kind: message.kind() as u8, sequence, payload: &payload[..length] }, out)
 }
 
-/// Encodes any frame, including one of a kind unknown to this version, and returns its length on the wire.
+/// Encodes any frame, even one of a kind unknown to this version, into `out` with its delimiter, and returns its length
+/// on the wire, bytes.
 ///
 /// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.
 pub fn encode_frame(frame: &Frame<'_>, out: &mut [u8]) -> Result<usize, EncodeError> {

@@ -3,19 +3,20 @@
 use crate::frame::Kind;
 use core::fmt;
 
-/// An invalid payload. Small and `Copy`, so that a real-time reader can count and store it.
+/// Reason a frame with a correct checksum is not a valid message. Small and `Copy`, so that a real-time reader can
+/// count and store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadError {
     /// The kind is unknown to this version.
     UnknownKind {
-        /// First byte of the frame.
+        /// Kind byte of the frame.
         kind: u8,
     },
     /// The length of the payload is invalid for its kind.
     Length {
         /// The kind of the frame.
         kind: Kind,
-        /// Length found, bytes.
+        /// Length of the payload, bytes.
         found: usize,
     },
     /// A field has a value that the protocol does not allow.
@@ -24,7 +25,7 @@ pub enum PayloadError {
         kind: Kind,
         /// Name of the field in the specification.
         field: &'static str,
-        /// Value found; negative values are reinterpreted as unsigned.
+        /// Value of the field; negative values are reinterpreted as unsigned.
         found: u32,
     },
 }

@@ -1,12 +1,14 @@
 //! A frame with a correct checksum: kind, sequence number and payload.
 
-/// Maximum length of a frame on the wire, bytes, including COBS code and delimiter. Equal to one full-speed USB packet.
+/// Maximum length of a frame on the wire, bytes, including COBS code and delimiter. It is the size of a full-speed USB
+/// packet.
 pub const WIRE_MAX: usize = 64;
 
-/// Maximum length of a body, bytes: kind, sequence, payload and checksum.
+/// Maximum length of a body, bytes. A body consists of kind, sequence number, payload and checksum.
 pub const BODY_MAX: usize = WIRE_MAX - 2;
 
-/// Bytes on the wire besides the payload: COBS code, kind, sequence, checksum, delimiter.
+/// Number of bytes of a frame on the wire besides its payload: COBS code, kind, sequence number, two bytes of checksum
+/// and delimiter.
 pub const OVERHEAD: usize = 6;
 
 /// Maximum length of a payload, bytes.
@@ -15,15 +17,15 @@ pub const PAYLOAD_MAX: usize = WIRE_MAX - OVERHEAD;
 /// A frame with a correct checksum. Kind and payload may still be invalid: see [`crate::Message`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Kind of the payload; [`Kind`] lists the known ones.
+    /// Kind of the payload; [`Kind`] lists the known kinds.
     pub kind: u8,
-    /// The sender's counter; see [`crate::sequence`].
+    /// Sequence number that the sender assigned; see [`crate::sequence`].
     pub sequence: u8,
-    /// The bytes between sequence and checksum.
+    /// The bytes between sequence number and checksum.
     pub payload: &'a [u8],
 }
 
-/// Kind of a message, given by the first byte of its frame. The high bit is set in messages from the device.
+/// Kind of a message, given by the first byte of the frame's body. The high bit is set in messages from the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -37,13 +39,13 @@ pub enum Kind {
     Command = 0x10,
     /// Host: ends all effort and disarms.
     Stop = 0x11,
-    /// Host: requests the device's clock.
+    /// Host: requests the time on the device's clock.
     Ping = 0x12,
     /// Device: reports its identity and capabilities.
     HelloAck = 0x81,
     /// Device: reports the properties of one axis.
     AxisInfo = 0x82,
-    /// Device: confirms that it is armed, with the limits in force.
+    /// Device: confirms that it is armed and reports the limits in force.
     ArmAck = 0x83,
     /// Device: reports the positions of the axes.
     State = 0x90,
@@ -56,7 +58,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order of their bytes.
+    /// All kinds, in ascending order of their byte values.
     pub const ALL: [Kind; 13] = [
         Kind::Hello,
         Kind::AxisInfoRequest,
@@ -73,7 +75,7 @@ impl Kind {
         Kind::Log,
     ];
 
-    /// Returns the kind for the first byte of a frame, if known to this version.
+    /// Returns the kind with this byte value, if it is known to this version.
     pub fn from_byte(byte: u8) -> Option<Kind> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
     }

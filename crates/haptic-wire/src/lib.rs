@@ -1,17 +1,17 @@
 //! Encodes and decodes the messages of the protocol between host and firmware.
 //!
 //! One frame on the wire is `COBS( kind | sequence | payload | CRC-16 ) 0x00`, at most [`WIRE_MAX`] bytes. The
-//! specification is `firmware-protocol/PROTOCOL.md`; this crate and the C firmware are both tested against the vectors
-//! beside it.
+//! specification is `firmware-protocol/PROTOCOL.md`; this crate and the C firmware are both tested against the test
+//! vectors in `firmware-protocol/vectors`.
 //!
 //! - Receiving: [`decoder`] collects bytes up to a delimiter and checks [`cobs`] and [`crc`]. The [`Frame`] it returns
-//!   becomes a [`Message`] if its payload has a valid length and valid values.
+//!   becomes a [`Message`] if its kind is known and its payload has a valid length and valid values.
 //! - Sending: [`encode`] writes a message into the caller's buffer.
 //! - [`report`] carries the same messages in HID reports, [`sequence`] compares sequence numbers, and [`rate`] computes
 //!   the exchange rate that a serial line supports.
 //!
-//! Nothing in this crate allocates, blocks or panics on received bytes. Bytes that do not form a valid frame are
-//! dropped and counted.
+//! Nothing in this crate allocates or blocks, and no received bytes cause a panic. Bytes that do not form a valid frame
+//! are dropped and counted.
 //!
 //! ```
 //! use haptic_wire::{Command, Decoder, Message, PerAxis, WIRE_MAX, encode};
@@ -56,7 +56,7 @@ pub use message::{
 /// Protocol version that this crate implements: major, minor. Different major versions are incompatible.
 pub const VERSION: (u8, u8) = (1, 0);
 
-/// First field of a HELLO: the letters `HAPT` in wire order.
+/// Value of the first field of a HELLO: the letters `HAPT` in the order in which their bytes are sent.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"HAPT");
 
 /// Full scale in Q15 format: the largest magnitude of an effort, limit or slew.

@@ -2,7 +2,7 @@
 
 use crate::{frame::OVERHEAD, message};
 
-/// Start bit, eight data bits and stop bit.
+/// Number of bits on the line per byte: start bit, eight data bits and stop bit.
 const BITS_PER_BYTE: u32 = 10;
 
 /// Length of a CMD on the wire, bytes.
@@ -15,7 +15,8 @@ pub fn state_wire_bytes(axes: usize, velocity_given: bool) -> usize {
     message::state::payload_length(axes, velocity_given) + OVERHEAD
 }
 
-/// Returns the maximum rate of exchanges, Hz. The line is full duplex, so the longer of CMD and STATE limits the rate.
+/// Returns the maximum rate of exchanges, Hz, on a line with `baud` bits per second. The line is full duplex, so the
+/// longer of CMD and STATE limits the rate.
 ///
 /// A line that cannot carry 1000 Hz must be driven at an integer fraction of 1000 Hz, with a warning to the user.
 pub fn highest_rate_hz(baud: u32, axes: usize, velocity_given: bool) -> u32 {

@@ -1,7 +1,7 @@
 //! Messages as HID reports: one message per report, without COBS or delimiter.
 //!
 //! A report is already a packet, so no framing is needed. Byte 0 is the length of the body. The body follows with its
-//! checksum, as on a serial line, and zeros fill the rest.
+//! checksum, as on a serial line, and zeros fill the rest of the report.
 
 use crate::{
     crc,
@@ -16,10 +16,10 @@ pub const REPORT_BYTES: usize = 64;
 /// Usage page of reports that carry this protocol, from the vendor-defined range.
 pub const USAGE_PAGE: u16 = 0xFF48;
 
-/// Usage of the top-level collection.
+/// Usage, on [`USAGE_PAGE`], of the top-level collection that contains the reports.
 pub const USAGE: u16 = 0x4150;
 
-/// Minimum length of a body: kind, sequence and checksum.
+/// Minimum length of a body, bytes: kind, sequence number and checksum.
 const BODY_MIN: usize = 4;
 
 /// Encodes a message as a report.
@@ -36,7 +36,7 @@ pub fn encode_report(message: &Message<'_>, sequence: u8) -> Result<[u8; REPORT_
     Ok(report)
 }
 
-/// Decodes the frame in a report. Returns `None` if its length or checksum is wrong.
+/// Decodes the frame in a report. Returns `None` if the length byte or the checksum is wrong.
 ///
 /// Real-time: bounded by [`REPORT_BYTES`]; no allocation.
 pub fn decode_report(report: &[u8]) -> Option<Frame<'_>> {

@@ -10,7 +10,7 @@ pub fn is_newer(candidate: u8, reference: u8) -> bool {
 
 /// Returns the number of frames lost between two consecutively received frames.
 ///
-/// Zero if `candidate` is not newer. Real-time: a few instructions.
+/// Zero if `candidate` is not newer than `reference`. Real-time: a few instructions.
 pub fn lost_between(reference: u8, candidate: u8) -> u8 {
     if is_newer(candidate, reference) { candidate.wrapping_sub(reference) - 1 } else { 0 }
 }

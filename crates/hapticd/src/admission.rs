@@ -1,4 +1,4 @@
-//! Measures the cost of a scene's worst tick on this machine and decides whether the scene may run.
+//! Measures the cost of a scene's worst-case tick on this machine and decides whether the scene may run.
 
 use crate::failure::Failure;
 use haptic_planar::scene::Scene;
@@ -10,36 +10,37 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Maximum number of repetitions. The shortest counts, because disturbances only lengthen a measurement.
+/// Maximum number of repetitions of a measurement. The shortest counts, because disturbances only lengthen a tick.
 const REPETITIONS: u32 = 200;
-/// Repetitions made even after the time limit.
+/// Number of repetitions before the time limit applies.
 const MIN_REPETITIONS: u32 = 3;
-/// Fraction of the period that the worst tick may take; the rest is for the device, late wake-ups and the system.
+/// Fraction of the period that the worst-case tick may take; the rest is for the device, late wake-ups and the system.
 pub const MAX_FRACTION: f64 = 0.5;
 
-/// Time limit for measuring the worst tick before a scene is run.
+/// Time limit for one measurement of the worst-case tick before a scene is run.
 const ADMISSION_BUDGET: Duration = Duration::from_millis(200);
-/// Number of measurements that must all be too long before a scene is rejected. A busy machine may lengthen some of
-/// them.
+/// Number of measurements that must all exceed the limit before a scene is rejected, because a busy machine may
+/// lengthen some of them.
 const MEASUREMENTS_TO_REJECT: usize = 8;
 
-/// Cost of the worst tick.
+/// Cost of a scene's worst-case tick on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WorstTick {
-    /// Duration, ns.
+    /// Duration of the worst-case tick, ns.
     pub ns: u64,
-    /// Duration as a fraction of the period; may exceed 1.
+    /// Duration of the worst-case tick as a fraction of the period; may exceed 1.
     pub share_of_period: f64,
-    /// Number of near pairs: the capacity of the pair table.
+    /// Number of near pairs in the worst-case tick, which is the capacity of the pair table.
     pub pairs: usize,
-    /// Cost without pairs, ns, from a line fitted to measurements with a quarter, half and all of the pairs.
+    /// Cost of a tick without near pairs, ns: the offset of a line fitted to measurements with a quarter, half and all
+    /// of [`Self::pairs`].
     pub fixed_ns: f64,
-    /// Cost per near pair, ns, from the same fit.
+    /// Cost per near pair, ns: the slope of the line fitted for [`Self::fixed_ns`].
     pub per_pair_ns: f64,
 }
 
-/// Decides whether a scene may run. If its worst tick takes more than [`MAX_FRACTION`] of the period, the scene is
-/// rejected on hardware, because the hand is at risk; on a simulated device it runs with the returned warning.
+/// Decides whether a scene may run. If its worst-case tick takes more than [`MAX_FRACTION`] of the period, the scene is
+/// rejected on hardware, because the hand is at risk; on a simulated device it may run, and a warning is returned.
 ///
 /// # Errors
 /// If the cost of the scene is unbounded, or too high for hardware.
@@ -55,7 +56,7 @@ pub fn admit(name: &str, scene: &Scene, is_simulated: bool) -> Result<Option<Str
 }
 
 impl WorstTick {
-    /// Measures the worst tick within a time limit.
+    /// Measures the worst-case tick within about `budget`.
     pub fn measure(scene: &Scene, budget: Duration) -> Self {
         let pairs = scene.pair_capacity;
         let points = [pairs / 4, pairs / 2, pairs].map(|count| {
@@ -67,8 +68,8 @@ impl WorstTick {
         Self { ns: worst_ns as u64, share_of_period: worst_ns * 1e-9 / TICK_S, pairs, fixed_ns, per_pair_ns }
     }
 
-    /// Repeats the measurement until the worst tick is short enough, at most `MEASUREMENTS_TO_REJECT` times, and
-    /// returns the shortest.
+    /// Repeats the measurement until the worst-case tick is short enough, at most `MEASUREMENTS_TO_REJECT` times, and
+    /// returns the shortest result.
     fn measure_for_admission(scene: &Scene) -> Self {
         let mut least = Self::measure(scene, ADMISSION_BUDGET);
         for _ in 1..MEASUREMENTS_TO_REJECT {
@@ -81,7 +82,7 @@ impl WorstTick {
         least
     }
 
-    /// Returns the reason why the scene should not run; `None` if its worst tick is short enough.
+    /// Returns the reason why the scene should not run; `None` if its worst-case tick is short enough.
     pub fn objection(&self) -> Option<String> {
         if self.share_of_period <= MAX_FRACTION {
             return None;
@@ -106,7 +107,7 @@ impl std::fmt::Display for WorstTick {
     }
 }
 
-/// Returns the shortest duration of a worst tick with this many near pairs, ns.
+/// Returns the shortest measured duration of a worst-case tick with `pairs` near pairs, ns.
 fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
     let mut worst = WorstCase::with_pairs(scene, pairs);
     let began = Instant::now();

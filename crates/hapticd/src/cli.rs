@@ -19,10 +19,10 @@ const MAX_SECONDS: f64 = 1e7;
 #[derive(Debug, Parser)]
 #[command(name = "hapticd", version)]
 pub struct Cli {
-    /// Format of log lines on standard error; RUST_LOG selects which are printed.
+    /// Format of log lines on standard error; RUST_LOG selects which lines are printed.
     #[arg(long, global = true, value_enum, default_value = "text")]
     pub log_format: LogFormat,
-    /// The command.
+    /// Command to execute; `None` for `run` with the default profile.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -47,7 +47,7 @@ pub enum Command {
     Check(CheckArguments),
     /// Measure the cost of a tick per scene, and its growth with scene size.
     Bench(BenchArguments),
-    /// Check whether this machine is fit for 1 kHz; print findings and remedies; exit code 1 if it is not.
+    /// Check whether this machine is fit for 1 kHz; print findings and remedies; exit code 1 if it is unfit.
     Doctor(DoctorArguments),
     /// Measure the wake-up latency of the bare real-time loop on this machine.
     Latency(LatencyArguments),
@@ -61,7 +61,7 @@ pub enum Command {
     Zwidth(ZwidthArguments),
     /// Draw a still picture of a scene, at its start or after --seconds.
     Snapshot(SnapshotArguments),
-    /// Replay a recording bit for bit; exit code 4 if it differs.
+    /// Replay a recording bit for bit; exit code 4 if the replay differs.
     Replay(ReplayArguments),
     /// Write plots of a recording to one self-contained HTML file.
     Report(ReportArguments),
@@ -245,7 +245,7 @@ pub struct EmulateArguments {
     /// Send velocities as well as positions (native).
     #[arg(long)]
     pub velocity: bool,
-    /// Variant (haply-2diy).
+    /// Variant of the board (haply-2diy).
     #[arg(long, value_parser = haply_variant(), default_value = HaplyVariant::ALL[0].variant)]
     pub variant: HaplyVariant,
     /// Metres of handle travel per radian of the motor (odrive).
@@ -278,7 +278,7 @@ pub struct EmulateArguments {
     /// Unplug once, after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, value_name = "SECONDS")]
     pub die_after: Option<f64>,
-    /// Stay unplugged for this many seconds.
+    /// With --die-after, stay unplugged for this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0.3", value_name = "SECONDS")]
     pub dead_for: f64,
     /// Write one row per millisecond: time, handle position and motor force.
@@ -347,7 +347,7 @@ pub struct ZwidthArguments {
     /// Picture to write; the format follows the file extension. Without it only numbers are printed.
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: Option<PathBuf>,
-    /// Number of damping values.
+    /// Number of damping values for which the limits are computed.
     #[arg(
         long,
         default_value = "28",
@@ -415,10 +415,10 @@ pub struct ExportArguments {
     /// Recording to read.
     #[arg(value_name = "FILE.mcap")]
     pub file: PathBuf,
-    /// Write a CSV file.
+    /// Write the table as a CSV file.
     #[arg(long, value_name = "FILE.csv")]
     pub csv: Option<PathBuf>,
-    /// Write a Parquet file, e.g. for pandas or MATLAB.
+    /// Write the table as a Parquet file, e.g. for pandas or MATLAB.
     #[arg(long, value_name = "FILE.parquet")]
     pub parquet: Option<PathBuf>,
     /// Write the recorded profile, scene, device and hand to a folder, and print the command that uses them.
@@ -426,7 +426,7 @@ pub struct ExportArguments {
     pub files: Option<PathBuf>,
 }
 
-/// Rejected value of an option. The message states which values are accepted.
+/// Error for a rejected value of an option. The message states which values are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueError {
     Fraction,

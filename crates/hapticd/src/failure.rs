@@ -53,7 +53,7 @@ impl From<FileErrors> for Failure {
     }
 }
 
-/// Converts a failure to write to standard output.
+/// Treats every I/O error as a failure to write to standard output.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::Runtime(format!("cannot write the result: {error}"))

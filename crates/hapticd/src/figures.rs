@@ -20,7 +20,7 @@ pub struct RunExtremes {
     pub pairs_dropped: u64,
     /// Maximum energy gain, J: energy that the balance cannot explain.
     pub energy_gain_max_j: f64,
-    /// Ticks with at least part of the force engaged.
+    /// Ticks with an engagement fraction above zero.
     pub engaged: u64,
 }
 
@@ -30,7 +30,7 @@ impl RunExtremes {
         self.force_max_squared.sqrt()
     }
 
-    /// Adds a tick. Real-time: constant time.
+    /// Adds the values of one tick. Real-time: constant time.
     pub fn add(&mut self, report: &TickReport) {
         let felt = &report.felt;
         self.ticks = report.tick;
@@ -48,13 +48,13 @@ fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Returns the number of ticks in a duration, rounded to the nearest.
+/// Returns the number of ticks in a duration given in seconds, rounded to the nearest tick.
 pub fn ticks_in(seconds: f64) -> u64 {
     (seconds * TICKS_PER_SECOND).round() as u64
 }
 
-/// Returns the world time after a number of ticks, s. Division gives the number nearest to the decimal fraction, which
-/// multiplication by 0.001 does not.
+/// Returns the world time after a number of ticks, s. Division gives the `f64` that is nearest to the exact value;
+/// multiplication by 0.001 does not always do so.
 pub fn seconds_of(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_SECOND
 }

@@ -1,7 +1,7 @@
 //! Checks the files that a command reads and writes: none may be both read and written, or written twice.
 //!
-//! This is checked before any file is opened for writing, because opening truncates a file. The `same-file` crate was
-//! considered: it opens both files, which blocks on a pipe and fails for files that do not exist yet.
+//! The check comes before any file is opened for writing, because opening truncates a file. The `same-file` crate was
+//! considered but not used: it opens both files, which blocks on a pipe and fails for files that do not exist yet.
 
 use crate::cli::InputArguments;
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ struct Named {
 enum FileId {
     /// Existing file, by device and inode number.
     Existing(u64, u64),
-    /// File to be created, by its path with a canonical folder.
+    /// File that does not exist yet, by its path with the folder in canonical form.
     New(PathBuf),
 }
 
@@ -55,7 +55,7 @@ impl PathConflicts {
         self
     }
 
-    /// Adds a source, if it is a file.
+    /// Adds a source that is read, if it is a file; `by` is the flag or key that names it.
     pub fn reads_source(self, by: &str, source: &Source) -> Self {
         self.reads(by, source.file())
     }
@@ -125,8 +125,8 @@ fn link_end(path: &Path) -> PathBuf {
     path
 }
 
-/// Returns the absolute path with a canonical folder. If the folder does not exist, it is left as it is; opening the
-/// file reports the error.
+/// Returns the absolute path with its folder in canonical form. A folder that does not exist is left unchanged; opening
+/// the file later reports the error.
 fn real_path(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match (path.parent().map(std::fs::canonicalize), path.file_name()) {

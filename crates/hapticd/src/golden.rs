@@ -23,10 +23,10 @@ pub struct Golden {
     pub force_max_n: f64,
     pub contacts_max: u32,
     pub pairs_dropped: u64,
-    /// Absent in older files, which are not compared in this respect.
+    /// Ticks without force because the reading was stale; `None` in older files, for which this is not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<u64>,
-    /// Absent in older files, which are not compared in this respect.
+    /// Faults of the run; `None` in older files, for which these are not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Vec<FaultRecord>>,
 }
@@ -104,10 +104,10 @@ impl Golden {
         std::fs::write(path, json + "\n").map_err(|error| Failure::unwritable(path, &error))
     }
 
-    /// Compares a new run with this one, bit for bit.
+    /// Compares the results of a new run with these, bit for bit. Messages start with `path`.
     ///
     /// # Errors
-    /// If the runs differ, with a list of all differences.
+    /// If the runs differ; the failure lists all differences.
     pub fn compare(&self, new: &Self, path: &Path) -> Result<(), Failure> {
         let differences = [
             difference("ticks", self.ticks, new.ticks),

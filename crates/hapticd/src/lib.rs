@@ -33,10 +33,10 @@ pub mod viewer;
 use cli::{Cli, Command, RunArguments};
 use failure::Failure;
 
-/// Executes the command, or `run` with the default profile if there is none.
+/// Executes the given command, or `run` with the default profile if no command is given.
 ///
 /// # Errors
-/// The failure of the command.
+/// If the command fails.
 pub fn execute(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => commands::run::run(&RunArguments::default()),

@@ -7,8 +7,8 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
 use tracing_subscriber::{Layer, fmt, layer::SubscriberExt, registry, util::SubscriberInitExt};
 
-/// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result, the reason for a failure. A
-/// filter for log lines must not hide the result of a command. The target of other lines is a module of the program.
+/// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result of a command and the reason
+/// for a failure. A filter for log lines must not hide these. The target of any other line is the module that logs it.
 pub const USER_TARGET: &str = "hapticd";
 
 /// Format of log lines; unset before logging starts.
@@ -35,7 +35,7 @@ fn is_for_user(line: &Metadata<'_>) -> bool {
     line.target() == USER_TARGET && *line.level() <= Level::INFO
 }
 
-/// Whether log lines are plain text on a terminal, so that a person reads them.
+/// Whether log lines are plain text on a terminal, where a person reads them.
 pub fn is_read_by_a_person() -> bool {
     FORMAT.get() != Some(&LogFormat::Json) && std::io::stderr().is_terminal()
 }

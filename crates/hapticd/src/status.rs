@@ -7,7 +7,7 @@ use haptic_planar::scene::Scene;
 use haptic_realtime::runner::LoopTiming;
 use std::time::{Duration, Instant};
 
-/// Interval between log lines.
+/// Interval between two log lines with the status.
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
 /// Status output of a running daemon.
@@ -24,8 +24,8 @@ pub enum Status {
 }
 
 impl Status {
-    /// Creates a live picture if there is a terminal, with the address of the viewer if it is served; log lines
-    /// otherwise.
+    /// Creates the status output: a live picture if there is a terminal, log lines otherwise. The picture shows
+    /// `address`, the address of the viewer, if there is one.
     pub fn of_terminal(scene: &Scene, address: Option<String>) -> Self {
         let log = Self::Log { logged_at: Instant::now() };
         match Screen::open(scene, address) {

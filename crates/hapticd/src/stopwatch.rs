@@ -16,14 +16,14 @@ impl Stopwatch {
         Self { since_ns: monotonic_ns(), laps: Box::default() }
     }
 
-    /// Records the time since the last lap or restart.
+    /// Ends the current lap, records its duration and starts the next lap.
     pub fn lap(&mut self) {
         let now_ns = monotonic_ns();
         self.laps.record(now_ns.saturating_sub(self.since_ns));
         self.since_ns = now_ns;
     }
 
-    /// Starts a new lap; the time since the last one is not recorded.
+    /// Starts a new lap without recording the current one.
     pub fn restart(&mut self) {
         self.since_ns = monotonic_ns();
     }

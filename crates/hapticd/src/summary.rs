@@ -18,7 +18,7 @@ pub struct Summary {
     pub overruns: u64,
     /// Skipped periods.
     pub skipped: u64,
-    /// Duration of a tick, ns; absent if tick times were not measured.
+    /// Compute time of a tick, ns; absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_ns: Option<Percentiles>,
     /// Wake-up latency, ns; `run` only.
@@ -43,11 +43,11 @@ pub struct Summary {
     pub contacts_max: u32,
     /// Near pairs dropped because the pair table was full.
     pub pairs_dropped: u64,
-    /// Ticks with a stale reading, or with none because the device is lost.
+    /// Ticks without force because the reading was stale; ticks with a fault are not counted.
     pub stale: u64,
-    /// Ticks with at least part of the force engaged.
+    /// Ticks with an engagement fraction above zero.
     pub engaged: u64,
-    /// Faults in order; `run` lists the first 1000.
+    /// Faults in the order in which they started; `run` lists only the first 1000.
     pub faults: Vec<FaultRecord>,
     /// Hash of the final state, hexadecimal.
     pub state_hash: String,
@@ -58,7 +58,7 @@ pub struct Summary {
 /// Statistics of the link to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Link {
-    /// Round trip from a command to its answer.
+    /// Round-trip times from a command to its answer, ns.
     pub round_trip_ns: RoundTripNs,
     /// Commands that were never answered.
     pub frames_lost: u64,

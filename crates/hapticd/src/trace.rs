@@ -43,7 +43,7 @@ impl Table {
     }
 }
 
-/// The requested traces; does nothing if there are none.
+/// Writer of the requested traces; does nothing if none are requested.
 #[derive(Debug)]
 pub struct Traces {
     ticks: Option<Table>,
@@ -53,7 +53,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Creates the files and writes their headers.
+    /// Creates a file for each path that is given and writes its header row.
     ///
     /// # Errors
     /// If a file cannot be created.
@@ -78,7 +78,7 @@ impl Traces {
         self.ticks.is_none() && self.bodies.is_none()
     }
 
-    /// Writes the rows of the newest tick.
+    /// Writes the rows of one tick.
     ///
     /// # Errors
     /// If the disk is full or fails.
@@ -102,7 +102,7 @@ impl Traces {
     }
 }
 
-/// Values of a body in a trace.
+/// Values of one body in a row of a trace.
 struct Shown {
     position_m: Vector2<f64>,
     angle_rad: f64,

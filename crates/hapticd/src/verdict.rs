@@ -4,12 +4,12 @@ use crate::figures::seconds_of;
 use crate::summary::Summary;
 use haptic_realtime::histogram::Percentiles;
 
-/// Fraction of ticks with an overrun above which a run counts as late.
+/// Maximum fraction of ticks with an overrun. A run that exceeds it is reported as having too many late ticks.
 const MAX_OVERRUN_FRACTION: f64 = 1e-3;
-/// Ticks after which force should have engaged.
+/// Number of ticks within which the force should have engaged.
 const ENGAGED_WITHIN: u64 = 3000;
 
-/// Returns a line each on duration, wake-up latency, compute time, force and contacts, and problems.
+/// Returns five lines: duration, wake-up latency, compute time, force with contacts, and problems.
 pub fn verdict(summary: &Summary) -> [String; 5] {
     [duration(summary), wake_up(summary), compute(summary), force(summary), problems(summary)]
 }

@@ -17,7 +17,7 @@ struct Whole {
     found: Found,
 }
 
-/// Lists the HID and input devices below a root folder.
+/// Lists the HID and input devices, with `root` as the root directory.
 pub fn found_under(root: &Path) -> Vec<Found> {
     let mut wholes: Vec<Whole> = hidraw::list_in(root).iter().filter_map(|info| whole(root, info)).collect();
     for info in node::list_in(root) {
@@ -34,8 +34,8 @@ pub fn found_under(root: &Path) -> Vec<Found> {
     wholes.into_iter().map(|whole| whole.found).collect()
 }
 
-/// Returns the `/sys` folder of the device behind a node. The class of `/dev/hidraw0` is `hidraw`, that of
-/// `/dev/input/event0` is `input`.
+/// Returns the `/sys` folder of the device behind a node. `class` is the name of the device class in `/sys/class`:
+/// `hidraw` for `/dev/hidraw0`, `input` for `/dev/input/event0`.
 fn folder_of(root: &Path, class: &str, node: &Path) -> Option<PathBuf> {
     fs::canonicalize(root.join("sys/class").join(class).join(node.file_name()?).join("device")).ok()
 }
@@ -76,7 +76,8 @@ fn below(root: &Path, node: &Path) -> PathBuf {
     root.join(node.strip_prefix("/").unwrap_or(node))
 }
 
-/// Returns the reason no backend can drive a joystick; `None` for keyboards, mice and the like.
+/// Returns the reason no backend can drive a joystick; `None` for devices that are not joysticks, such as keyboards and
+/// mice.
 fn problem(info: &HidrawInfo) -> Option<String> {
     let find = |axes| PidLayout::find(&info.descriptor, axes);
     match find(2).or_else(|_| find(1)).err()? {

@@ -1,8 +1,8 @@
 //! The `evdev` backend: force-feedback devices with a kernel driver.
 //!
 //! Forces are coarser than with HID reports: some drivers keep only eight bits of a force, and some apply it on their
-//! own timer. All drivers have the interface in [`node`]: an input device with axes, to which constant effects are
-//! uploaded.
+//! own timer. All drivers offer the interface that [`node`] uses: an input device with axes, to which constant effects
+//! are uploaded.
 //!
 //! As in the `hid-pid` backend, each axis has its own effect with a fixed direction. Levels are uploaded no faster than
 //! drivers pass them on, because queued levels only delay the force. Effects have a finite duration, so that the force
@@ -24,21 +24,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Levels per second that drivers pass on without queueing, for one axis and for two axes. Drivers serve their queues
-/// once per millisecond.
+/// Maximum number of levels per second that drivers pass on to each axis without queueing, for devices with one axis
+/// and with two axes. Drivers serve their queues once per millisecond.
 const LEVELS_PER_S: [u64; MAX_AXES] = [900, 450];
 /// Duration of an effect, ms.
 const LENGTH_MS: u16 = 200;
 /// Interval at which effects are restarted, ns.
 const RESTART_NS: u64 = 50_000_000;
-/// Level of the largest force.
+/// Level of an effect at the maximum force.
 const FULL_LEVEL: f64 = 32767.0;
 
-/// Direction of each axis's effect in the kernel's units, 65536 per turn. 0xC000 pushes to the right, 0x8000 away from
-/// the user.
+/// Direction of each axis's effect in the kernel's units, 65536 per turn. 0xC000 pushes to the right, and 0x8000 pushes
+/// away from the user.
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
-/// Kind of devices with a kernel driver.
+/// Device kind of force-feedback devices with a kernel driver.
 pub static EVDEV: KindSpec = KindSpec {
     name: "evdev",
     about: "any device for which the Linux kernel provides force feedback",
@@ -48,13 +48,14 @@ pub static EVDEV: KindSpec = KindSpec {
     variants: &[],
 };
 
-/// Function that selects one of the connected devices.
+/// Function that finds the configured device among the connected ones.
 pub type Find = Box<dyn FnMut() -> Result<NodeInfo, OpenError> + Send>;
 
-/// Opens a device, uploads its effects with zero force and starts its threads with this priority.
+/// Opens a device, uploads its effects with zero force and starts its threads with the given priority.
 ///
 /// # Errors
-/// If no device matches, permission is denied, or the device has no force feedback or no free effect.
+/// If no device matches, permission is denied, the device has no force feedback or no free effect, or a thread cannot
+/// be started.
 pub fn open(mut find: Find, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, OpenError> {
     let info = find()?;
     let name = info.name.clone();
@@ -133,7 +134,7 @@ struct EvdevSender {
 }
 
 impl EvdevSender {
-    /// Uploads one effect with zero force for each axis.
+    /// Creates the sender and uploads one effect with zero force for each axis.
     fn arm(file: EventFile, settings: &JoystickSettings) -> Result<Self, OpenError> {
         let mut effects = Vec::new();
         for direction in &DIRECTIONS[..settings.axes] {

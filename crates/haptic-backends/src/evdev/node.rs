@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const FAMILY: u8 = b'E';
-/// `EVIOCSFF`.
+/// The request `EVIOCSFF`, which uploads an effect.
 const UPLOAD_EFFECT: Request = Request::writing(FAMILY, 0x80);
-/// `EVIOCGBIT(EV_FF)`.
+/// The request `EVIOCGBIT(EV_FF)`, which reads the supported effects.
 const FORCE_BITS: Request = Request::reading(FAMILY, 0x20 + EV_FF as u8);
-/// Number of `EVIOCGABS` for axis 0.
+/// Request number of `EVIOCGABS` for axis 0.
 const FIRST_AXIS: u8 = 0x40;
 
 const EV_SYN: u16 = 0x00;
@@ -50,12 +50,12 @@ pub struct NodeInfo {
     pub axes: usize,
 }
 
-/// Lists all input devices, in the order of their numbers.
+/// Lists all input devices, in the order of their node numbers.
 pub fn list() -> Vec<NodeInfo> {
     list_in(Path::new("/"))
 }
 
-/// Like [`list`], with a different root directory, for tests.
+/// Like [`list`], but with `root` instead of `/` as the root directory, for tests.
 pub fn list_in(root: &Path) -> Vec<NodeInfo> {
     let folder = root.join("sys/class/input");
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -79,7 +79,7 @@ fn info(device: &Path, name: &str) -> Option<NodeInfo> {
     })
 }
 
-/// Chooses the device that meets the criteria.
+/// Returns the device that meets the criteria in `selection`.
 ///
 /// # Errors
 /// If no device or more than one matches; the error lists the devices.
@@ -108,7 +108,7 @@ fn describe<'a>(infos: impl IntoIterator<Item = &'a NodeInfo>) -> String {
     infos.into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// Whether a bit is set in a bit mask of 64-bit hexadecimal words, the lowest word last.
+/// Whether a bit is set in a bit mask that is written as hexadecimal words of 64 bits, the lowest word last.
 fn has_bit(words: &str, bit: u16) -> bool {
     let word = words.split_whitespace().rev().nth(usize::from(bit / 64));
     word.and_then(|word| u64::from_str_radix(word, 16).ok()).is_some_and(|word| word >> (bit % 64) & 1 == 1)
@@ -125,7 +125,7 @@ pub struct Axis {
     pub maximum: i32,
 }
 
-/// A constant effect, in the layout of `struct ff_effect`.
+/// A constant-force effect, in the layout of `struct ff_effect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
     bytes: [u8; EFFECT_BYTES],
@@ -142,7 +142,7 @@ mod field {
 }
 
 impl Effect {
-    /// Creates an effect with zero force, this direction and this duration.
+    /// Creates an effect with zero force and the given direction and duration. A full turn is 65536 units of direction.
     pub fn constant(direction: u16, length_ms: u16) -> Self {
         const NEW: i16 = -1;
         let mut effect = Self { bytes: [0; EFFECT_BYTES] };
@@ -166,7 +166,7 @@ impl Effect {
         self.get(field::ID)
     }
 
-    /// Level of the force.
+    /// Level of the force; 32767 is the maximum.
     pub fn level(&self) -> i16 {
         self.get(field::LEVEL)
     }
@@ -210,7 +210,7 @@ impl EventFile {
         Ok(Axis { value: word(0), minimum: word(4), maximum: word(8) })
     }
 
-    /// Uploads an effect, or its new level.
+    /// Uploads a new effect, or the new level of an effect that was uploaded before.
     ///
     /// # Errors
     /// If the device cannot store another effect, or is gone.
@@ -218,7 +218,7 @@ impl EventFile {
         request(&self.file, UPLOAD_EFFECT, &mut effect.bytes).map(drop)
     }
 
-    /// Plays an effect this many times; zero stops it.
+    /// Plays an effect `times` times in succession; zero stops the effect.
     ///
     /// # Errors
     /// If the device is gone.
@@ -226,7 +226,7 @@ impl EventFile {
         self.write_event(effect.id() as u16, times)
     }
 
-    /// Sets the gain of the whole device.
+    /// Sets the gain of all effects of the device; `u16::MAX` is full gain.
     ///
     /// # Errors
     /// If the device is gone.
@@ -242,8 +242,8 @@ impl EventFile {
         (&self.file).write_all(&event)
     }
 
-    /// Waits for a report and updates the axes. Returns false if none was completed in time. If events were lost, all
-    /// axes are read from the kernel.
+    /// Waits at most `wait` for events and updates the values of the axes. Returns whether the events completed a
+    /// report. If events were lost, all axes are read from the kernel.
     ///
     /// # Errors
     /// If the device is gone.
@@ -260,12 +260,12 @@ impl EventFile {
     }
 }
 
-/// Applies the events of one read. Returns whether they contain the end of a report. Events after the last end are
-/// applied as well.
+/// Applies the events of one read to `values`. Returns whether they contain the end of a report. Events after the last
+/// such end are applied as well.
 ///
 /// `is_behind` persists between reads. It means that the kernel's queue overflowed and that events are incomplete until
-/// the end of the truncated report. Lost values are not sent again unless something moves, so every axis is then read
-/// from the kernel.
+/// the end of the truncated report. Lost values are not sent again unless something moves, so after that end every axis
+/// is read from the kernel with `ask`.
 fn take_all(
     events: &[u8],
     values: &mut [i32],
@@ -295,7 +295,7 @@ fn take_all(
 /// Content of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
-    /// New value of an axis.
+    /// Number of an axis and its new value.
     Axis(u16, i32),
     /// The report is complete.
     End,

@@ -3,14 +3,14 @@
 //! A descriptor is a program for a small state machine: items set globals (ranges, sizes) and locals (usages), and main
 //! items create fields from them. The position of a field in its report follows from the order of the items alone, so
 //! the parser needs no knowledge of devices. For any input, the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the
-//! other caps in this module, and the result is a list of fields or an error that gives the offset of the item.
+//! other caps in this module, and the result is a list of fields or an error that gives the offset of the faulty item.
 
 use super::field::{Field, MAX_FIELD_BITS, ReportKind, Usage};
 use core::fmt;
 
-/// Longest descriptor that Linux accepts, bytes.
+/// Maximum length of a descriptor, bytes; Linux rejects longer ones.
 pub const MAX_DESCRIPTOR_BYTES: usize = 4096;
-/// Longest supported report, bits, without its id. A full-speed packet has 512.
+/// Maximum length of a supported report, bits, without its id. A full-speed USB packet has 512 bits.
 pub const MAX_REPORT_BITS: u32 = 2048;
 /// Maximum number of fields in a descriptor; a game pad with many buttons has about a hundred.
 pub const MAX_FIELDS: usize = 4096;
@@ -22,9 +22,9 @@ const MAX_DEPTH: usize = 32;
 /// Error in a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorError {
-    /// Offset of the item, bytes.
+    /// Offset of the faulty item, bytes.
     pub at: usize,
-    /// The problem.
+    /// Problem with the item.
     pub problem: Problem,
 }
 
@@ -71,7 +71,7 @@ impl std::error::Error for DescriptorError {}
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Descriptor {
     fields: Vec<Field>,
-    /// Usage and parent of each collection, in the order in which they start.
+    /// Usage of each collection and index of its parent, in the order in which the collections start.
     collections: Vec<(Usage, Option<usize>)>,
     /// Kind, id and length of every report; the length is in bits, without the id.
     lengths: Vec<(ReportKind, u8, u32)>,
@@ -126,7 +126,7 @@ impl Descriptor {
         })
     }
 
-    /// Returns the usages of the outermost collections, which give the kinds of device, such as joystick.
+    /// Returns the usages of the outermost collections, which state what the device is, such as a joystick.
     pub fn applications(&self) -> impl Iterator<Item = Usage> + '_ {
         self.collections.iter().filter(|(_, parent)| parent.is_none()).map(|(usage, _)| *usage)
     }
@@ -137,13 +137,13 @@ struct Item {
     /// Tag and type: the first byte without the size.
     tag: u8,
     data: u32,
-    /// Bytes of data: 0, 1, 2 or 4.
+    /// Length of the data, bytes: 0, 1, 2 or 4.
     size: usize,
 }
 
 impl Item {
-    /// Returns the item at the start of `bytes` and its total length. Long items, which no known device uses, have no
-    /// effect.
+    /// Returns the item at the start of `bytes` and its total length, or None if the item is truncated. Long items,
+    /// which no known device uses, have no effect.
     fn at(bytes: &[u8]) -> Option<(Self, usize)> {
         const LONG_ITEM: u8 = 0xFE;
         let prefix = *bytes.first()?;
@@ -164,7 +164,7 @@ impl Item {
         }
     }
 
-    /// Returns the unit exponent, which has four bits in the specification and a whole byte in many descriptors.
+    /// Returns the unit exponent, which is a four-bit number in the specification but a whole byte in many descriptors.
     fn exponent(&self) -> i32 {
         match self.data {
             low @ 0..=7 => low as i32,
@@ -173,13 +173,14 @@ impl Item {
         }
     }
 
-    /// Returns the usage. Items of four bytes include the page; shorter ones belong to the current `page`.
+    /// Returns the usage. Items with four bytes of data include the page; the usage of a shorter item is on the current
+    /// `page`.
     fn usage(&self, page: u16) -> Usage {
         if self.size == 4 { Usage(self.data) } else { Usage::new(page, self.data as u16) }
     }
 }
 
-/// A bound as written in the descriptor. Whether a maximum is signed depends on its minimum.
+/// A bound of a range, as written in the descriptor. Whether the maximum of a range is signed depends on its minimum.
 #[derive(Clone, Copy, Default)]
 struct Bound {
     signed: i32,
@@ -191,8 +192,8 @@ impl Bound {
         Self { signed: item.signed(), unsigned: item.data }
     }
 
-    /// Returns minimum and maximum. Many descriptors write a maximum of 255 in one byte, which would be -1 if read as
-    /// signed.
+    /// Returns the minimum and the maximum of a range. The maximum is signed only if the minimum is negative: many
+    /// descriptors write a maximum of 255 in one byte, which would be -1 if read as signed.
     fn range(minimum: Self, maximum: Self) -> (i64, i64) {
         let minimum = i64::from(minimum.signed);
         let maximum = if minimum < 0 { i64::from(maximum.signed) } else { i64::from(maximum.unsigned) };
@@ -323,7 +324,7 @@ impl Machine {
         }
     }
 
-    /// Returns the end of a report and extends it by `bits`.
+    /// Extends a report by `bits` and returns its previous length, bits.
     fn reserve(&mut self, kind: ReportKind, bits: u64) -> Result<u32, Problem> {
         let id = self.globals.report_id;
         let known = self.descriptor.lengths.iter().position(|length| (length.0, length.1) == (kind, id));
@@ -340,7 +341,8 @@ impl Machine {
         Ok(start)
     }
 
-    /// Adds one field per element. Each has its own usage; the last usage also applies to all remaining elements.
+    /// Adds one field per element of a main item. Each element has its own usage; if usages run out, the last one
+    /// applies to the remaining elements.
     fn add_variables(&mut self, kind: ReportKind, bit_offset: u32, usages: &[Usage]) -> Result<(), Problem> {
         let Globals { size_bits, count, .. } = self.globals;
         for element in 0..count {
@@ -404,7 +406,7 @@ impl Globals {
 mod tests {
     use super::*;
 
-    /// A game pad without report ids: three buttons, five bits of padding, x and y of ten bits each.
+    /// Descriptor of a game pad without report ids: three buttons, five bits of padding, x and y of ten bits each.
     const PAD: &[u8] = &[
         0x05, 0x01, 0x09, 0x04, 0xA1, 0x01, 0x05, 0x09, 0x19, 0x01, 0x29, 0x03, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01,
         0x95, 0x03, 0x81, 0x02, 0x95, 0x05, 0x81, 0x03, 0x05, 0x01, 0x09, 0x30, 0x09, 0x31, 0x26, 0xFF, 0x03, 0x75,

@@ -24,12 +24,12 @@ impl Usage {
         Self((page as u32) << 16 | id as u32)
     }
 
-    /// The page.
+    /// Page of the usage.
     pub const fn page(self) -> u16 {
         (self.0 >> 16) as u16
     }
 
-    /// The id within the page.
+    /// Id of the usage within its page.
     pub const fn id(self) -> u16 {
         self.0 as u16
     }
@@ -40,30 +40,32 @@ impl Usage {
 pub struct Field {
     /// Kind of the report that contains the field.
     pub kind: ReportKind,
-    /// Id of that report; 0 if the device does not use ids.
+    /// Id of the report that contains the field; 0 if the device does not use ids.
     pub report_id: u8,
-    /// Offset of the first bit, counted from the byte after the id.
+    /// Offset of the field's first bit, bits, counted from the byte after the report id.
     pub bit_offset: u32,
-    /// Width, bits, 1 to [`MAX_FIELD_BITS`].
+    /// Width of the field, bits, 1 to [`MAX_FIELD_BITS`].
     pub bits: u32,
     /// Usage of the field; `Usage::default()` for a field with choices.
     pub usage: Usage,
-    /// Usages that its values select, starting with the smallest logical value; empty if the value is a number.
+    /// Usages that the values of the field select, starting with the smallest logical value; empty if the value is a
+    /// number.
     pub choices: Vec<Usage>,
     /// Smallest and largest logical value.
     pub logical: (i64, i64),
-    /// Physical values of those two. If they are equal, the physical values are the logical ones.
+    /// Physical values that correspond to the smallest and the largest logical value. If the two are equal, physical
+    /// values are the same as logical values.
     pub physical: (i64, i64),
     /// Unit of the physical values, encoded as in the specification.
     pub unit: u32,
-    /// Power of ten by which that unit is multiplied.
+    /// Exponent of the power of ten by which the unit is multiplied.
     pub exponent: i32,
     /// Index of the innermost collection that contains the field.
     pub(super) collection: Option<usize>,
 }
 
 impl Field {
-    /// Reads the value from a report without its id. Bits beyond the end of the report are read as zero.
+    /// Reads the value of the field from a report without its id. Bits beyond the end of the report are read as zero.
     ///
     /// Real-time: at most [`MAX_FIELD_BITS`] steps.
     pub fn get(&self, report: &[u8]) -> i64 {
@@ -73,7 +75,8 @@ impl Field {
         if is_negative { raw as i64 - (1i64 << self.bits) } else { raw as i64 }
     }
 
-    /// Writes a value into a report without its id; bits beyond the report are dropped. The value is not checked.
+    /// Writes a value into the field in a report without its id. Bits beyond the end of the report are dropped, and the
+    /// value is not checked.
     ///
     /// Real-time: at most [`MAX_FIELD_BITS`] steps.
     pub fn put(&self, report: &mut [u8], value: i64) {
@@ -96,7 +99,7 @@ impl Field {
         minimum < maximum && minimum >= lowest && maximum <= highest
     }
 
-    /// Returns the value that selects a choice, if the field has it.
+    /// Returns the value of the field that selects `usage`, if the field has this choice.
     pub fn choice(&self, usage: Usage) -> Option<i64> {
         let index = self.choices.iter().position(|choice| *choice == usage)? as i64;
         let value = self.logical.0 + index;
@@ -108,14 +111,15 @@ impl Field {
         if self.physical.0 == self.physical.1 { self.logical } else { self.physical }
     }
 
-    /// Returns the logical value nearest to a physical one, clamped to the range.
+    /// Returns the logical value nearest to a physical one, clamped to the logical range.
     pub fn logical_of(&self, physical: f64) -> i64 {
         let (from, to) = self.physical_range();
         let share = (physical - from as f64) / (to as f64 - from as f64);
         self.at_share(share)
     }
 
-    /// Returns the logical value at a fraction of the range, 0 to 1, clamped to the range.
+    /// Returns the logical value at a fraction of the logical range: `share` is 0 at the minimum and 1 at the maximum,
+    /// and the result is clamped to the range.
     pub fn at_share(&self, share: f64) -> i64 {
         let (minimum, maximum) = self.logical;
         let value = minimum as f64 + share * (maximum - minimum) as f64;

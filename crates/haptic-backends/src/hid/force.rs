@@ -1,12 +1,11 @@
-//! Encodes a force on the hand as reports. This module is pure, so that the force at the motor can be tested without a
-//! device.
+//! Encodes a force on the hand as reports. This module performs no I/O, so that it can be tested without a device.
 //!
 //! Each axis has its own constant effect with a fixed direction, and only signed magnitudes are streamed. Rotating a
 //! single effect would also require Set Effect reports, and some firmware restarts the effect with each of those.
 //!
-//! Directions follow the convention of games: the compass bearing from which a force comes. With bearing θ and
-//! magnitude m, the force on the hand is m·(−sin θ, cos θ) along x and y of the HID specification, whose y axis points
-//! towards the user. In the device frame, y points away from the user, for positions and forces alike.
+//! As is the convention in games, the direction of an effect is the compass bearing from which its force comes. With
+//! bearing θ and magnitude m, the force on the hand is m·(−sin θ, cos θ) along x and y of the HID specification, whose
+//! y axis points towards the user. In the device frame, y points away from the user, for positions and forces alike.
 
 use super::field::Field;
 use super::layout::{LayoutError, PidLayout, effect_duration};
@@ -17,25 +16,25 @@ use nalgebra::{Matrix2, Vector2};
 /// Bearing of the effect of each axis, turns.
 const BEARINGS: [f64; MAX_AXES] = [0.25, 0.5];
 
-/// Force of each axis at full magnitude, and its direction.
+/// Scale and sign of the force of each axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForceScale {
     /// Force of each axis at the largest magnitude, N.
     pub full_scale_n: [f64; MAX_AXES],
-    /// Whether the motor of an axis pushes opposite to the direction in the specification.
+    /// Whether the motor of each axis pushes opposite to the direction in the specification.
     pub reversed: [bool; MAX_AXES],
 }
 
-/// Magnitude of each axis, in the device's units.
+/// Magnitude of the effect of each axis, in the device's units.
 pub type Magnitudes = [i64; MAX_AXES];
 
-/// Encodes forces for one layout.
+/// Encodes forces as reports with the layout of one device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PidEncoder {
     layout: PidLayout,
-    /// Magnitudes per newton in the device frame.
+    /// Matrix from a force in the device frame, N, to magnitudes.
     magnitudes_from_force: Matrix2<f64>,
-    /// Largest magnitude that the field holds with either sign.
+    /// Largest magnitude that the magnitude field can hold with either sign.
     largest: i64,
     duration: i64,
     /// Value of the direction field of each axis's effect.
@@ -58,7 +57,7 @@ impl PidEncoder {
         Ok(Self { layout, magnitudes_from_force, largest, duration, directions: pairs.map(|(value, _)| value) })
     }
 
-    /// The layout.
+    /// Layout of the device's reports.
     pub fn layout(&self) -> &PidLayout {
         &self.layout
     }
@@ -72,14 +71,14 @@ impl PidEncoder {
         [exact.x, exact.y].map(|value| (libm::round(value) as i64).clamp(-self.largest, self.largest))
     }
 
-    /// Returns the Create New Effect feature report.
+    /// Returns the Create New Effect feature report, which requests a constant-force effect.
     pub fn create(&self) -> Report {
         let (shape, kind) = &self.layout.create;
         shape.empty().with(&kind.field, kind.value)
     }
 
-    /// Returns the Set Effect report of an axis: a constant force in its direction, at full gain, with a finite
-    /// duration.
+    /// Returns the Set Effect report that defines the effect of an axis: a constant force in the direction of the axis,
+    /// at full gain and with a finite duration.
     pub fn set_effect(&self, axis: usize, block: i64) -> Report {
         let effect = &self.layout.effect;
         let mut report = effect.shape.empty().with(&effect.block_index, block);
@@ -97,7 +96,7 @@ impl PidEncoder {
         }
     }
 
-    /// Returns the Set Constant Force report.
+    /// Returns the Set Constant Force report, which sets the magnitude of an effect.
     ///
     /// Real-time: about 64 steps.
     pub fn set_magnitude(&self, block: i64, magnitude: i64) -> Report {
@@ -121,7 +120,8 @@ impl PidEncoder {
     }
 }
 
-/// Returns the value of a direction field nearest to a bearing, and the bearing of that value, turns.
+/// Returns the value of a direction field that is nearest to a bearing, and the bearing, turns, that this value
+/// represents.
 fn direction(field: &Field, bearing: f64) -> (i64, f64) {
     let (minimum, maximum) = field.logical;
     let range = (maximum - minimum) as f64;
@@ -132,8 +132,8 @@ fn direction(field: &Field, bearing: f64) -> (i64, f64) {
     (value.clamp(minimum, maximum), (value - minimum) as f64 / turn)
 }
 
-/// Returns the matrix from a force in the device frame to magnitudes: the inverse of the effects' directions, as
-/// rounded by their fields, with the y axis of the specification reversed.
+/// Returns the matrix from a force in the device frame, N, to magnitudes. It is the inverse of the matrix whose columns
+/// are the directions of the effects in the device frame, with bearings as rounded by the direction field.
 fn inverse(axes: usize, bearings: [f64; MAX_AXES], scale: &ForceScale, largest: f64) -> Matrix2<f64> {
     let column = |axis: usize| {
         let (sine, cosine) = libm::sincos(bearings[axis] * core::f64::consts::TAU);

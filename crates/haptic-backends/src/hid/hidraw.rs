@@ -1,6 +1,6 @@
 //! Linux HID devices, listed in `/sys/class/hidraw` and opened as `/dev/hidraw*`.
 //!
-//! The kernel's own driver may use the device at the same time: both receive its reports.
+//! The kernel's own driver may use the device at the same time; it and this process both receive all reports.
 
 use super::link::{HidLink, HidPort, Opened};
 use super::report::Report;
@@ -12,12 +12,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Interval of an endpoint if the kernel reports none, ns: the shortest one at full speed.
+/// Interval that is assumed for the output endpoint if the kernel reports none, ns: the shortest one at full speed.
 const USUAL_INTERVAL_NS: u64 = 1_000_000;
 
-/// `HIDIOCSFEATURE`.
+/// The request `HIDIOCSFEATURE`, which writes a feature report.
 const SET_FEATURE: Request = Request::both(b'H', 0x06);
-/// `HIDIOCGFEATURE`.
+/// The request `HIDIOCGFEATURE`, which reads a feature report.
 const GET_FEATURE: Request = Request::both(b'H', 0x07);
 
 /// A connected HID device.
@@ -39,12 +39,12 @@ pub struct HidrawInfo {
     pub interval_ns: u64,
 }
 
-/// Lists all HID devices, in the order of their numbers.
+/// Lists all HID devices, in the order of their node numbers.
 pub fn list() -> Vec<HidrawInfo> {
     list_in(Path::new("/"))
 }
 
-/// Like [`list`], with a different root directory, for tests.
+/// Like [`list`], but with `root` instead of `/` as the root directory, for tests.
 pub fn list_in(root: &Path) -> Vec<HidrawInfo> {
     let folder = root.join("sys/class/hidraw");
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -89,10 +89,10 @@ fn interval_ns(text: &str) -> Option<u64> {
     number.parse::<u64>().ok().filter(|number| *number > 0).map(|number| number * unit_ns)
 }
 
-/// Criteria for a device. A criterion that is None matches every device.
+/// Criteria that select a device. A criterion that is None matches every device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Device node.
+    /// Path of the device node.
     pub path: Option<PathBuf>,
     /// USB vendor id.
     pub vendor_id: Option<u16>,
@@ -112,7 +112,8 @@ impl Selection {
     }
 }
 
-/// Opens the device that meets the criteria. It is searched for each time, because the name of its node can change.
+/// Finds and opens the device that meets the criteria. The search is repeated every time, because the name of the
+/// device node can change.
 pub struct HidrawPort {
     selection: Selection,
     /// Whether the backend can drive a device with this descriptor.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Settings from the device file.
+/// Settings of a joystick, from its device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoystickSettings {
     /// Number of axes, 1 or 2.
@@ -34,16 +34,16 @@ pub struct JoystickSettings {
     pub lever_m: f64,
     /// Count of each axis at the centre of its travel; None selects the middle of its range of counts.
     pub centre_counts: Option<[f64; MAX_AXES]>,
-    /// Forces at the largest magnitude and their directions.
+    /// Scale and sign of the force of each axis.
     pub force: ForceScale,
 }
 
-/// Travel if neither the device file nor the descriptor gives one, m; typical of a joystick.
+/// Travel that is assumed if neither the device file nor the descriptor gives one, m; typical of a joystick.
 const ASSUMED_TRAVEL_M: f64 = 0.1;
 
 impl JoystickSettings {
-    /// Returns the scale of an axis with this range of counts. `described_m` is the travel in the descriptor, if it has
-    /// one.
+    /// Returns the scale of an axis whose counts have the given range. `described_m` is the travel in the descriptor,
+    /// if it has one.
     pub fn scale(&self, axis: usize, range_counts: (f64, f64), described_m: Option<f64>) -> AxisScale {
         let given_m = self.travel_m.map(|travel_m| travel_m[axis]);
         let travel_m = given_m.or(described_m).unwrap_or(ASSUMED_TRAVEL_M);
@@ -56,9 +56,11 @@ impl JoystickSettings {
     }
 }
 
-/// Returns the travel in a descriptor, m: a length, or an angle times the lever.
+/// Returns the travel that a descriptor gives for an axis, m: a length, or an angle times the lever. None if it gives
+/// neither.
 fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
-    /// Units of the specification: system in the low nibble, length or angle in the next.
+    // Units as the specification encodes them: the low nibble is the system of units, and the next one is the exponent
+    // of the length or angle.
     const CENTIMETRE: u32 = 0x11;
     const RADIAN: u32 = 0x12;
     const INCH: u32 = 0x13;
@@ -75,7 +77,7 @@ fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     (metres > 0.0 && metres.is_finite()).then_some(metres)
 }
 
-/// Kind of joysticks with HID force feedback.
+/// Device kind of joysticks with HID force feedback.
 pub static HID_PID: KindSpec = KindSpec {
     name: "hid-pid",
     about: "USB force-feedback joysticks, wheels and boards, based on their report descriptors",
@@ -98,10 +100,11 @@ pub(crate) const JOYSTICK_KEYS: &[&str] = &[
     "reverse_force_y",
 ];
 
-/// Opens a joystick, arms it with zero force and starts its threads with this priority.
+/// Opens a joystick, arms it with zero force and starts its threads with the given priority.
 ///
 /// # Errors
-/// If no device matches, permission is denied, or the device has no force feedback or no free effect.
+/// If no device matches, permission is denied, the device has no force feedback or no free effect, or a thread cannot
+/// be started.
 pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8) -> Result<ThreadedDevice, OpenError> {
     let opened = port.open()?;
     let name = opened.name.clone();
@@ -140,7 +143,7 @@ pub fn rate_hz(interval_ns: u64, axes: usize) -> f64 {
     1000.0 / ticks as f64
 }
 
-/// Finds and arms devices with a given descriptor.
+/// Finds and arms the device. A device whose descriptor differs from that of the first one is rejected.
 struct JoystickConnector {
     port: Box<dyn HidPort>,
     descriptor: Vec<u8>,
@@ -273,8 +276,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Creates a wheel with one axis of eight bits. If both ids are equal, the state of its motor follows in the same
-    /// report.
+    /// Creates the receiver of a wheel with one axis of eight bits. If both ids are equal, the state of the motor
+    /// follows the axis in the same report.
     fn wheel(axis_id: u8, state_id: u8) -> JoystickReceiver {
         let field = super::super::field::tests::field;
         let state_at = if axis_id == state_id { 8 } else { 0 };

@@ -1,8 +1,8 @@
 //! Finds the axes and the force feedback of a device in its descriptor, without assumptions about the device.
 //!
-//! Report ids, orders, widths and ranges differ from device to device, and so do the values of commands such as start
-//! or enable. Only the usages are the same everywhere, so everything is looked up by usage, and errors name the part
-//! that is missing or contradictory.
+//! Report ids and the order, width and range of fields differ from device to device, and so do the values of commands
+//! such as start or enable. Only the usages are the same everywhere, so everything is looked up by usage, and errors
+//! name the part that is missing or contradictory.
 
 use super::descriptor::{Descriptor, DescriptorError};
 use super::field::{Field, ReportKind, Usage};
@@ -12,7 +12,7 @@ use core::fmt;
 
 /// Duration of an effect unless it is restarted, s. If the host dies, the force ends after this time.
 pub const EFFECT_DURATION_S: f64 = 0.2;
-/// Shortest usable duration, s. A shorter effect could end between two starts.
+/// Minimum usable duration of an effect, s. A shorter effect could end between two starts.
 const SHORTEST_DURATION_S: f64 = 0.1;
 
 /// Reason a device cannot be driven.
@@ -27,25 +27,25 @@ pub enum LayoutError {
     },
     /// No report of the descriptor sets a force.
     NoForceFeedback,
-    /// A part of the force feedback is missing.
+    /// The descriptor lacks a part of the force feedback that constant forces need.
     Missing {
-        /// Name of the part.
+        /// Name of the missing part.
         what: &'static str,
     },
     /// The range of a field is empty or does not fit its bits.
     Contradictory {
         /// Name of the field.
         what: &'static str,
-        /// Its range.
+        /// Logical range of the field.
         logical: (i64, i64),
-        /// Its width, bits.
+        /// Width of the field, bits.
         bits: u32,
     },
-    /// A report is too long.
+    /// A report is longer than [`MAX_REPORT_BYTES`] bytes.
     TooLong {
         /// Name of the report.
         what: &'static str,
-        /// Its length, bytes.
+        /// Length of the report, bytes.
         bytes: usize,
     },
 }
@@ -75,7 +75,7 @@ impl From<DescriptorError> for LayoutError {
     }
 }
 
-/// The reports and fields that the backend uses.
+/// The reports and fields of a device that the backend uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PidLayout {
     /// Fields of one or two axes: x, then y.
@@ -86,19 +86,20 @@ pub struct PidLayout {
     pub constant: ConstantFields,
     /// Fields of the Effect Operation report.
     pub operation: OperationFields,
-    /// Create New Effect, with the field and value that select a constant force.
+    /// Create New Effect report, with the field and value that select a constant force.
     pub create: (Shape, Choice),
     /// Block Load report, which gives the result of Create New Effect.
     pub load: LoadFields,
-    /// Block Free, if there is one.
+    /// Block Free report and its block index field, if the device has this report.
     pub free: Option<(Shape, Field)>,
-    /// Commands of Device Control, as far as the device has them.
+    /// Commands of the Device Control report, as far as the device has them.
     pub control: ControlFields,
-    /// Device Gain, if there is one.
+    /// Device Gain report and its gain field, if the device has this report.
     pub gain: Option<(Shape, Field)>,
-    /// Number of effects that can play at once, a feature report, if the device has it.
+    /// Feature report with the number of effects that can play at once, and the field of that number, if the device has
+    /// this report.
     pub simultaneous: Option<(Shape, Field)>,
-    /// Actuators Enabled, if the device reports it.
+    /// Actuators Enabled field of an input report, if the device has this field.
     pub actuators_enabled: Option<Field>,
 }
 
@@ -155,7 +156,8 @@ pub struct LoadFields {
     pub full: Option<i64>,
 }
 
-/// Commands of Device Control. Some devices have a bit for each command, others a number.
+/// Commands of the Device Control report. Some devices have a bit for each command, others one field whose value
+/// selects the command.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
 pub struct ControlFields {
@@ -166,7 +168,7 @@ pub struct ControlFields {
 }
 
 impl PidLayout {
-    /// Finds the reports of a device with one or two axes.
+    /// Finds the reports of a device with one or two axes in its descriptor.
     ///
     /// # Errors
     /// If the descriptor is malformed, or anything that constant forces need is missing or contradictory.
@@ -189,7 +191,7 @@ impl PidLayout {
         Ok(layout)
     }
 
-    /// Describes the force feedback, for the user.
+    /// Returns a description of the force feedback for the user.
     pub fn capabilities(&self) -> String {
         let (_, largest) = self.constant.magnitude.logical;
         let directions = if self.effect.directions.is_empty() { "no direction" } else { "directions" };
@@ -200,6 +202,9 @@ impl PidLayout {
 
 /// Returns the value of a duration field for [`EFFECT_DURATION_S`], or for the longest shorter duration that the field
 /// can hold.
+///
+/// # Errors
+/// If that duration is too short to be usable, or the field can only hold longer ones.
 pub fn effect_duration(field: &Field) -> Result<i64, LayoutError> {
     /// Bit offset of the nibble that holds the exponent of time in a unit.
     const TIME_NIBBLE: u32 = 12;
@@ -288,7 +293,7 @@ impl Search<'_> {
         Ok(fields)
     }
 
-    /// Returns the fields of a collection inside Set Effect.
+    /// Returns the fields of a collection inside the Set Effect report.
     fn inside(&self, collection: Usage) -> Vec<Field> {
         let is_inside = |field: &&Field| {
             self.descriptor.is_within(field, collection) && self.descriptor.is_within(field, SET_EFFECT_REPORT)

@@ -5,22 +5,22 @@ use crate::open_error::OpenError;
 use std::io;
 use std::time::Duration;
 
-/// An open handle to a HID device. Several can be open at once.
+/// An open handle to a HID device. Several handles to one device can be open at once.
 pub trait HidLink: Send {
-    /// Writes an output report, id first. May block until the device has accepted it.
+    /// Writes an output report, which starts with its id. May block until the device has accepted it.
     ///
     /// # Errors
     /// If the device is gone or rejects the request.
     fn write(&mut self, report: &Report) -> io::Result<()>;
 
-    /// Waits for an input report and returns its length; 0 if none arrived in time. The id comes first if the device
-    /// has ids.
+    /// Waits at most `wait` for an input report, reads it into `into` and returns its length; 0 if none arrived. The
+    /// report starts with its id if the device uses ids.
     ///
     /// # Errors
     /// If the device is gone.
     fn read(&mut self, into: &mut [u8], wait: Duration) -> io::Result<usize>;
 
-    /// Writes a feature report, id first.
+    /// Writes a feature report, which starts with its id.
     ///
     /// # Errors
     /// If the device is gone or rejects the request.
@@ -33,7 +33,7 @@ pub trait HidLink: Send {
     fn get_feature(&mut self, report: &mut Report) -> io::Result<()>;
 }
 
-/// An open device: handles for both directions, and its description.
+/// An open HID device: handles for both directions, and a description of the device.
 pub struct Opened {
     /// Handle for input reports.
     pub reading: Box<dyn HidLink>,
@@ -49,9 +49,9 @@ pub struct Opened {
     pub interval_ns: u64,
 }
 
-/// Finds and opens a device.
+/// Finds and opens a HID device.
 pub trait HidPort: Send {
-    /// Opens the device that is connected now.
+    /// Opens the matching device among those that are connected now.
     ///
     /// # Errors
     /// If no device or more than one matches, or permission is denied.

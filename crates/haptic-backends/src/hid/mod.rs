@@ -1,11 +1,12 @@
 //! USB HID devices.
 //!
-//! - [`descriptor`], [`field`]: parse a report descriptor into a list of fields; read and write their bits.
-//! - [`layout`], [`usages`]: find the axes and the force feedback among those fields.
-//! - [`force`], [`report`]: encode a force as reports.
-//! - [`link`], [`hidraw`]: transport of reports, and its implementation for Linux.
-//! - [`joystick`]: the `hid-pid` backend.
-//! - [`native`]: the `hid-native` backend, the native protocol in vendor-defined reports.
+//! - [`descriptor`] parses a report descriptor into a list of fields, and [`field`] reads and writes the bits of a
+//!   field.
+//! - [`layout`] finds the axes and the force feedback among the fields by the usages in [`usages`].
+//! - [`force`] encodes a force as reports, and [`report`] holds their bytes.
+//! - [`link`] defines the transport of reports, and [`hidraw`] implements it for Linux.
+//! - [`joystick`] is the `hid-pid` backend.
+//! - [`native`] is the `hid-native` backend, which uses the native protocol in vendor-defined reports.
 
 pub mod descriptor;
 pub mod field;

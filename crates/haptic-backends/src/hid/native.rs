@@ -1,8 +1,8 @@
 //! The `hid-native` backend: boards with native USB that use the native protocol, one message per report.
 //!
 //! One report per millisecond in each direction carries both axes, so two axes run at 1 kHz. Commands act on the motors
-//! directly, not through effects. The session is that of [`crate::native`]; the sending thread of [`crate::threaded`]
-//! writes commands and ARM messages.
+//! directly, not through effects. [`crate::native`] implements the session, and the sending thread of
+//! [`crate::threaded`] writes commands and ARM messages.
 
 use super::descriptor::Descriptor;
 use super::field::{ReportKind, Usage};
@@ -28,14 +28,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Longest interval between commands, ns, even if the tick has written nothing new.
+/// Maximum interval between commands, ns. After this time a command is sent even if the tick has written nothing new.
 const KEEP_ALIVE_NS: u64 = 2_000_000;
 /// Time after which a silent or disarmed board counts as having lost the session, ns. The handshake is then repeated.
 const SESSION_LOST_NS: u64 = 1_000_000_000;
-/// Highest rate of reports, Hz: one per millisecond.
+/// Maximum rate of reports, Hz: one per millisecond.
 const MAX_RATE_HZ: f64 = 1000.0;
 
-/// Encoder step passed to [`ThreadedDevice`]. It is unused, because samples of the receive half include a velocity.
+/// Encoder step passed to [`ThreadedDevice`], m. It is unused, because samples of the receive half include a velocity.
 const NO_ENCODER_STEP: f64 = 0.0;
 
 /// Whether the descriptor is that of a board with the native protocol.
@@ -46,7 +46,8 @@ pub fn is_native(descriptor: &[u8]) -> bool {
     has_usage && [ReportKind::Input, ReportKind::Output].iter().all(|kind| bytes(*kind) == Some(REPORT_BYTES))
 }
 
-/// Creates the error for a device without the native protocol, with the kind that would drive it or another remedy.
+/// Creates the error for a device without the native protocol. The message names the kind that would drive the device,
+/// or another remedy.
 fn not_native(descriptor: &[u8]) -> OpenError {
     let remedy = if PidLayout::find(descriptor, 1).is_ok() {
         "it has force feedback of the HID specification, write kind = \"hid-pid\""
@@ -57,11 +58,11 @@ fn not_native(descriptor: &[u8]) -> OpenError {
     OpenError::Unsupported(format!("its descriptor is not that of a board with the native protocol; {remedy}"))
 }
 
-/// Opens a board, arms it with zero force and starts its threads with this priority.
+/// Opens a board, arms it with zero force and starts its threads with the given priority.
 ///
 /// # Errors
-/// If no device matches, permission is denied, or the board does not answer or has another protocol version or number
-/// of axes.
+/// If no device matches, permission is denied, the board does not answer or has another protocol version or number of
+/// axes, or a thread cannot be started.
 pub fn open(
     port: Box<dyn HidPort>,
     settings: NativeSettings,
@@ -128,7 +129,7 @@ impl Link for ReportLink {
     }
 }
 
-/// Creates an output report without an id.
+/// Creates an output report of a device that does not use ids.
 fn report(bytes: &[u8]) -> Report {
     let Some(shape) = Shape::new(ReportKind::Output, 0, REPORT_BYTES) else { unreachable!("64 bytes are a report") };
     let mut report = shape.empty();
@@ -141,7 +142,7 @@ fn report(bytes: &[u8]) -> Report {
 struct NativeSender {
     link: Box<dyn HidLink>,
     transmit: Box<dyn TransmitHalf>,
-    /// ARM messages from the receive half.
+    /// ARM messages from the receive half, to be sent.
     replies: mpsc::Receiver<TxBytes>,
     sent_ns: u64,
 }
@@ -183,7 +184,7 @@ impl Receiver for NativeReceiver {
         self.on_report(&bytes[..length], now())
     }
 
-    /// The board answers every command, and commands are sent continuously.
+    /// Returns `Streams`, because the board answers every command and commands are sent continuously.
     fn reporting_mode(&self) -> ReportingMode {
         ReportingMode::Streams
     }

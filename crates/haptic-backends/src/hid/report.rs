@@ -16,7 +16,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Creates a shape. Returns None if the report is longer than [`MAX_REPORT_BYTES`].
+    /// Creates a shape. Returns None if the report is longer than [`MAX_REPORT_BYTES`] bytes.
     pub fn new(kind: ReportKind, id: u8, bytes: usize) -> Option<Self> {
         (bytes <= MAX_REPORT_BYTES).then_some(Self { kind, id, bytes })
     }
@@ -51,7 +51,7 @@ impl Report {
         &self.bytes[..self.length]
     }
 
-    /// Returns the id and the content, to be filled by a device.
+    /// Returns the id and the content as a mutable slice, to be filled by a device.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.length]
     }

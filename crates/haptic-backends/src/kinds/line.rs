@@ -17,7 +17,7 @@ const DEFAULT_PORT: &str = "/dev/ttyACM0";
 /// Minimum timeout of the dead-man process, s. Heartbeats are sent every 20 ms, by a thread that may be late.
 const MIN_DEAD_MAN_S: f64 = 0.1;
 
-/// Opens a device on a serial line that uses this protocol.
+/// Opens a device on a serial line. `protocol` creates the protocol that the device uses.
 pub(super) fn open(
     config: &DeviceConfig,
     context: &OpenContext,
@@ -37,8 +37,8 @@ pub(super) fn open(
     Ok(Box::new(SerialDevice::open(settings)?))
 }
 
-/// Returns a function that finds the port by its name or by the device's serial number. It is called again after every
-/// loss, because port names change.
+/// Returns a function that finds the port by its name or by the device's serial number. The function is called again
+/// after every loss, because port names change.
 fn find_port(config: &DeviceConfig) -> FindPort {
     let address = &config.address;
     match (address.port.clone(), address.serial_number.clone()) {

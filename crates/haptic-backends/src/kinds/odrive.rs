@@ -6,9 +6,9 @@ use haptic_device::DeviceConfig;
 
 pub(super) static BACKEND: Backend = Backend { spec: &ODRIVE, open, recognise: Some(recognise) };
 
-/// USB vendor id of the controllers.
+/// USB vendor id of ODrive motor controllers.
 const VENDOR: &str = "1209";
-/// USB product ids of the controllers.
+/// USB product ids of ODrive motor controllers.
 const PRODUCTS: [&str; 4] = ["0d31", "0d32", "0d33", "0d34"];
 
 /// Minimum watchdog time, s. Until the loop runs, the reader thread feeds the watchdog every 20 ms.

@@ -1,4 +1,5 @@
-//! Handshake: HELLO, AXIS_INFO for each axis, ARM. Each request is repeated until it is answered.
+//! Handshake of the native protocol: HELLO, AXIS_INFO for each axis, ARM. Each request is repeated until it is
+//! answered.
 
 use super::framing::Framing;
 use super::receive::NativeReceive;
@@ -14,13 +15,14 @@ use std::sync::Arc;
 /// Interval between repetitions of a request, ns; the specification requires 50 ms or more.
 const REPEAT_EVERY_NS: u64 = 60_000_000;
 
-/// Unanswered requests after which the handshake restarts at HELLO: the board may have lost the session in a reset.
+/// Number of unanswered requests after which the handshake restarts at HELLO, because the board may have lost the
+/// session in a reset.
 const REQUESTS_BEFORE_HELLO: u32 = 3;
 
-/// Longest wait for HELLO_ACK, s. A board that resets when its port opens stays in its bootloader for up to 2 s.
+/// Maximum wait for HELLO_ACK, s. A board that resets when its port opens stays in its bootloader for up to 2 s.
 const HELLO_WITHIN_S: u64 = 5;
 
-/// Longest wait for each further reply, s.
+/// Minimum time that the board is given to answer each later request, s.
 const REST_WITHIN_S: u64 = 1;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;

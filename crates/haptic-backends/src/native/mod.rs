@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Kind of native boards on a serial line.
+/// Device kind of boards that use the native protocol on a serial line.
 pub static SERIAL: KindSpec = KindSpec {
     name: "serial",
     about: "boards with the [native protocol](firmware-protocol/PROTOCOL.md), such as a Hapkit with the reference \
@@ -31,7 +31,7 @@ pub static SERIAL: KindSpec = KindSpec {
     variants: &[],
 };
 
-/// Kind of native boards that use HID reports.
+/// Device kind of boards that use the native protocol in HID reports.
 pub static HID_NATIVE: KindSpec = KindSpec {
     name: "hid-native",
     about: "boards with native USB that use the native protocol in HID reports",
@@ -57,7 +57,7 @@ pub struct NativeSettings {
 }
 
 impl NativeSettings {
-    /// Creates the settings of a link without a fixed speed.
+    /// Creates the settings from a device file, for a link without a fixed speed.
     ///
     /// A board is armed with the force limit of the device, not with the smaller one of a profile. The profile can
     /// change while the board stays armed, and the board would then clip forces that the guard has already admitted.

@@ -148,7 +148,7 @@ impl<F: Framing> ReceiveHalf for NativeReceive<F> {
     }
 }
 
-/// Converts a fault on the wire to a fault of the device contract.
+/// Converts the code of a FAULT message to a fault code of a [`haptic_device::Device`].
 fn fault_code(fault: &Fault) -> FaultCode {
     match fault.code {
         haptic_wire::FaultCode::Watchdog => FaultCode::Watchdog,

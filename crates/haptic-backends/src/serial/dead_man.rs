@@ -1,9 +1,9 @@
-//! The dead-man process ends the force of a device without a watchdog when this process dies or hangs.
+//! The dead-man process ends the force of a device without a watchdog when the daemon dies or hangs.
 //!
-//! A process that is killed cannot send a stop frame, and such a board would hold its last torque indefinitely. A
-//! second process therefore shares the port and reads heartbeats from a pipe. Heartbeats are sent as long as the tick
-//! sends commands. If they stop, the second process sends the stop frame; if the pipe is closed, it sends the stop
-//! frame and ends.
+//! A daemon that is killed cannot send a stop frame, and a board without a watchdog would hold its last torque
+//! indefinitely. A second process therefore shares the port and reads heartbeats from a pipe. Heartbeats are sent as
+//! long as the tick sends commands. If they stop, the second process sends the stop frame; if the pipe is closed, it
+//! sends the stop frame and ends.
 
 use super::port::{Port, WRITE_WITHIN, timed_out, write_all_within};
 use crate::protocol::TxBytes;
@@ -19,9 +19,9 @@ use std::time::Duration;
 
 /// Minimum interval between heartbeats, ns.
 const HEARTBEAT_EVERY_NS: u64 = 20_000_000;
-/// Byte in the pipe that is a heartbeat.
+/// Byte that is sent through the pipe as a heartbeat.
 const HEARTBEAT: u8 = b'.';
-/// Byte in the pipe that ends the dead-man process without a stop frame.
+/// Byte that is sent through the pipe to end the dead-man process without a stop frame.
 const END: u8 = b'q';
 /// Number of stop frames sent when the pipe is closed. The first one may only complete a partial message.
 const STOP_FRAMES: u32 = 3;
@@ -29,7 +29,7 @@ const STOP_FRAMES: u32 = 3;
 const STOP_GAP: Duration = Duration::from_millis(5);
 
 /// Program of the dead-man process. Its last two arguments are the stop frame in hexadecimal digits and the timeout in
-/// ms. It must call [`run_dead_man`] with its standard input and output.
+/// ms. It must call [`run_dead_man`] with its standard input as the pipe and its standard output as the port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadManProgram {
     /// Path of the program.
@@ -45,15 +45,15 @@ pub struct DeadManProgram {
 pub struct DeadMan {
     process: Child,
     heartbeats: Option<ChildStdin>,
-    /// Number of commands at the last heartbeat.
+    /// Number of commands that the tick had sent at the last heartbeat.
     commands: u64,
     /// Time of the last heartbeat.
     sent_at: MonotonicNs,
 }
 
 impl DeadMan {
-    /// Starts the process for a device on an open port. It runs in its own process group, so that signals from the
-    /// terminal do not reach it.
+    /// Starts the process for a device on an open port. The process runs in its own process group, so that signals from
+    /// the terminal do not reach it.
     ///
     /// # Errors
     /// If the process cannot be started.
@@ -70,8 +70,8 @@ impl DeadMan {
         Ok(Self { process, heartbeats, commands: 0, sent_at: MonotonicNs(0) })
     }
 
-    /// Sends a heartbeat if the tick has sent a command since the last one and the interval has passed. Not real-time:
-    /// makes a system call.
+    /// Sends a heartbeat if the tick has sent a command since the last heartbeat and the minimum interval has passed.
+    /// `commands` is the number of commands sent so far. Not real-time: makes a system call.
     pub fn heartbeat(&mut self, commands: u64, now: MonotonicNs) {
         if commands != self.commands && now.since(self.sent_at) >= HEARTBEAT_EVERY_NS {
             (self.commands, self.sent_at) = (commands, now);
@@ -96,8 +96,9 @@ impl Drop for DeadMan {
     }
 }
 
-/// Body of the dead-man process: waits for heartbeats. When they stop, it sends the stop frame repeatedly until they
-/// resume. Before the first heartbeat no force has been requested, so only a closed pipe counts.
+/// Body of the dead-man process. When no heartbeat arrives within `timeout`, it sends the stop frame repeatedly until
+/// heartbeats resume; before the first heartbeat it does not, because no force has been requested yet. When the pipe is
+/// closed, it sends the stop frame and returns.
 ///
 /// # Errors
 /// If the port is gone.

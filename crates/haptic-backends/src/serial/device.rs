@@ -18,7 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Capacity of the rings that pass transmit links between the threads. Each holds at most one.
+/// Capacity of the rings that pass transmit links between the threads. Each ring holds at most one link at a time.
 const TX_LINKS: usize = 4;
 
 /// Settings of a serial device.
@@ -98,7 +98,8 @@ impl SerialDevice {
         })
     }
 
-    /// Takes the transmit link of a new session and returns that of a lost one, which the reader thread closes.
+    /// Takes over the transmit link of a new session, and hands that of a lost session back to the reader thread, which
+    /// closes it.
     fn update_tx_link(&mut self) {
         let new = self.tx_links.pop();
         if new.is_some() || self.newest.health == Health::Lost {

@@ -1,10 +1,10 @@
 //! The Haply 2diy: two motors and a five-bar linkage behind USB-CDC.
 //!
 //! Its protocol has no framing, no checksum and no watchdog, and the board holds its last torque indefinitely. Zero
-//! torque is therefore sent first and last. Setting the board up sets its encoders to the home angles, so the arm must
-//! be at its home stop at that moment; the protocol cannot check this. The board is therefore set up only once, right
-//! after the user has started the program with the arm at the stop. A board that loses its angles during a run is
-//! rejected.
+//! torque is therefore the first and the last command of a session. Setting the board up sets its encoders to the home
+//! angles, so the arm must be at its home stop at that moment; the protocol cannot check this. The board is therefore
+//! set up only once, right after the user has started the program with the arm at the stop. A board that loses its
+//! angles during a run is rejected.
 
 mod handshake;
 pub mod message;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Torque to which the firmware limits each motor, N·m.
 pub const MAX_TORQUE_N_M: f64 = 0.123;
 
-/// Kind of all variants of the 2diy.
+/// Device kind of all variants of the Haply 2diy.
 pub static HAPLY_2DIY: KindSpec = KindSpec {
     name: "haply-2diy",
     about: "Haply 2diy: v2, v3 and the older kit",
@@ -32,14 +32,14 @@ pub static HAPLY_2DIY: KindSpec = KindSpec {
     variants: &[HaplyVariant::ALL[0].variant, HaplyVariant::ALL[1].variant, HaplyVariant::ALL[2].variant],
 };
 
-/// One variant of the 2diy.
+/// One variant of the Haply 2diy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HaplyVariant {
     /// Value of `variant` in a device file.
     pub variant: &'static str,
     /// Display name.
     pub name: &'static str,
-    /// Lengths of the links.
+    /// Dimensions of the linkage.
     pub linkage: Pantograph,
     /// Angles of joints 1 and 2 at the home stop, degrees.
     pub home_deg: [f32; 2],
@@ -72,7 +72,7 @@ impl HaplyVariant {
         directions: [0, 1],
         ports_are_swapped: true,
     };
-    /// The older kit.
+    /// The older Haply kit.
     pub const KIT: Self = Self {
         variant: "kit",
         name: "Haply 2diy kit",
@@ -101,7 +101,8 @@ impl HaplyVariant {
         Vector2::from_fn(|joint, _| f64::from(self.home_deg[joint]).to_radians())
     }
 
-    /// Returns the force at full torque in the weakest direction, in the middle of the workspace, N.
+    /// Returns the force that full torque applies in the weakest direction when the handle is in the middle of its
+    /// travel, N.
     pub fn max_force_n(&self) -> f64 {
         let linkage = &self.linkage;
         let middle_m = Vector2::new(linkage.base_m / 2.0, 0.65 * (linkage.upper_link_m + linkage.lower_link_m));

@@ -6,15 +6,16 @@ use haptic_device::{Effort, MonotonicNs};
 /// effort is sent soon after the stall and the buffer of a small board does not overflow.
 const MAX_IN_FLIGHT: u64 = 6;
 
-/// Interval at which a command is sent even at the limit, ns. Perhaps only the answers were lost, and the device's
-/// watchdog must be fed.
+/// Time after the last command at which a command is sent even if the limit is reached, ns. Perhaps only answers were
+/// lost, and the device's watchdog must be fed.
 const SEND_ANYWAY_EVERY_NS: u64 = 10_000_000;
 
-/// The limit, with the time and the kind of the last command sent.
+/// Limit on the number of commands in flight. It stores the time of the last command and whether that command requested
+/// a force.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlightLimit {
     sent_at: MonotonicNs,
-    /// Whether that command applied a force.
+    /// Whether the last command requested a force.
     pushes: bool,
 }
 
@@ -24,8 +25,8 @@ impl InFlightLimit {
         Self { sent_at: MonotonicNs(0), pushes: false }
     }
 
-    /// Whether an effort may be sent now. A zero that ends a force is always admitted; otherwise the force would last
-    /// as long as the stall.
+    /// Whether an effort may be sent now. A zero effort that ends a force is always admitted; otherwise the force would
+    /// last as long as the stall.
     ///
     /// Real-time: a few comparisons.
     pub fn admits(&self, effort: Effort, in_flight: u64, now: MonotonicNs) -> bool {
@@ -42,7 +43,7 @@ impl InFlightLimit {
     }
 }
 
-/// Whether an effort applies a force. An effort that is not finite is sent as zero.
+/// Whether the command for an effort requests a force. An effort that is not finite is sent as zero.
 fn is_force(effort: Effort) -> bool {
     let is_finite = effort.force_n.iter().all(|component| component.is_finite());
     is_finite && effort != Effort::zero()

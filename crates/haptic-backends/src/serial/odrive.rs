@@ -1,7 +1,8 @@
 //! An ODrive motor controller as a haptic device with one axis, over its ASCII protocol.
 //!
-//! The controller's watchdog is off by default. Before the motor is switched on, the handshake sets the watchdog time,
-//! enables the watchdog and reads both settings back. Every torque command feeds it. A lever converts turns to metres.
+//! The watchdog of an ODrive is off by default. Before the motor is switched on, the handshake sets the watchdog time,
+//! enables the watchdog and reads both settings back. Every torque command feeds the watchdog. The lever converts turns
+//! of the motor to metres.
 
 mod handshake;
 mod receive;
@@ -23,12 +24,12 @@ pub static ODRIVE: KindSpec = KindSpec {
     variants: &[],
 };
 
-/// Settings of a controller.
+/// Settings of an ODrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OdriveSettings {
     /// Handle displacement per radian of the motor, m.
     pub lever_m: f64,
-    /// Time without a command after which the controller switches the motor off, s.
+    /// Time without a command after which the ODrive switches the motor off, s.
     pub watchdog_s: f64,
     /// Speed of the line, bits per second; None for native USB.
     pub baud: Option<u32>,
@@ -40,8 +41,8 @@ impl OdriveSettings {
         self.lever_m * core::f64::consts::TAU
     }
 
-    /// Returns the rate of exchanges that the line can carry, at most 1000 Hz. An exchange has about 20 bytes out and
-    /// 24 bytes back.
+    /// Returns the rate of exchanges that the line can carry, at most 1000 Hz. An exchange consists of about 20 bytes
+    /// sent and 24 bytes received.
     fn rate_hz(&self) -> f64 {
         const ANSWER_BITS: u32 = 240;
         self.baud.map_or(1000.0, |baud| f64::from(baud / ANSWER_BITS).min(1000.0))

@@ -1,17 +1,17 @@
-//! Assigns answers without sequence numbers to commands. Answers arrive in the order of the commands; lost ones have to
-//! be inferred.
+//! Assigns answers without sequence numbers to commands. Answers arrive in the order of the commands; the loss of an
+//! answer has to be inferred.
 //!
-//! While the link works, every command is answered soon, so the number in flight repeatedly returns to zero. If it
-//! never falls below n during a whole window, n answers have been lost.
+//! While the link works, every command is answered soon, so the number of commands in flight repeatedly returns to
+//! zero. If it never falls below n during a whole window, n answers have been lost.
 
 use crate::link_monitor::LinkMonitor;
 use haptic_device::MonotonicNs;
 use std::sync::Arc;
 
-/// Answers per window: enough for a stalled line to catch up, few enough to detect a loss soon.
+/// Number of answers per window: enough for a stalled line to catch up, few enough to detect a loss soon.
 const WINDOW: u32 = 64;
 
-/// Numbers the commands of a transmit half, so that their times can be looked up.
+/// Numbers the commands of a transmit half, so that the times at which they were sent can be looked up.
 pub struct OrderedCommands {
     monitor: Arc<LinkMonitor>,
     next: u8,

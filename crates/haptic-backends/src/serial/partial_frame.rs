@@ -1,12 +1,12 @@
-//! The unsent rest of a frame. It must be sent before anything else, because a device without framing would interpret
-//! the next frame as the rest of this one.
+//! The unsent rest of a frame. It must be sent before anything else, because a device whose protocol has no framing
+//! would interpret the next frame as the rest of this one.
 
 use super::port::{Port, WRITE_WITHIN, write_all_within};
 use crate::protocol::{TransmitHalf, TxBytes};
 use std::io;
 use std::time::Duration;
 
-/// Number of stop frames sent on close.
+/// Number of stop frames sent when the device is closed.
 const STOP_FRAMES: u32 = 2;
 /// Pause after each stop frame, so that the last one is transmitted before the port closes.
 const STOP_GAP: Duration = Duration::from_millis(5);
@@ -45,7 +45,7 @@ impl PartialFrame {
         Self { frame, sent }
     }
 
-    /// Sends the rest. Returns whether all of it has been sent.
+    /// Sends as much of the rest as the port accepts. Returns whether the frame is now complete.
     ///
     /// # Errors
     /// If the port is gone.
@@ -78,7 +78,8 @@ impl PartialFrame {
         Ok(())
     }
 
-    /// Sends the rest and waits while the buffer is full. Returns false after a timeout.
+    /// Sends the rest and waits while the buffer is full. Returns whether the frame was completed within
+    /// `WRITE_WITHIN`.
     fn send_within(&mut self, port: &impl Outlet) -> io::Result<bool> {
         self.sent += write_all_within(WRITE_WITHIN, self.rest(), |bytes| port.write(bytes))?;
         Ok(self.is_sent())

@@ -1,4 +1,4 @@
-//! A serial port, opened exclusively in raw mode, without echo and non-blocking.
+//! A serial port that is opened exclusively, in raw mode without echo, and non-blocking.
 
 use crate::open_error::PortError;
 use haptic_realtime::poll::readable;
@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// Longest time spent on a write while the buffer of the port is full.
+/// Maximum time for which a write is retried while the buffer of the port is full.
 pub const WRITE_WITHIN: Duration = Duration::from_millis(100);
 
 /// An open port.
@@ -52,7 +52,8 @@ impl Port {
         self.file.try_clone()
     }
 
-    /// Sets the low-latency flag. Without it, FTDI chips collect bytes for 16 ms; other chips neither have nor need it.
+    /// Sets the low-latency flag. Without it, FTDI chips collect bytes for 16 ms; other chips neither have nor need
+    /// this flag.
     fn set_low_latency(&self) {
         let set = tty::set_low_latency(&self.file);
         if driver_of(&self.name).as_deref() == Some("ftdi_sio") && !matches!(set, Ok(true)) {
@@ -77,13 +78,14 @@ impl Port {
     /// Writes all bytes and waits while the buffer is full. Not real-time.
     ///
     /// # Errors
-    /// If the port is gone, or the buffer stays full for [`WRITE_WITHIN`].
+    /// If the port is gone, or not all bytes could be written within [`WRITE_WITHIN`].
     pub fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
         let written = write_all_within(WRITE_WITHIN, bytes, |bytes| self.write(bytes))?;
         if written == bytes.len() { Ok(()) } else { Err(timed_out()) }
     }
 
-    /// Waits for bytes and returns their number; zero if none arrived in time. Not real-time.
+    /// Waits at most `within` for bytes, reads them into `buffer` and returns their number; zero if none arrived. Not
+    /// real-time.
     ///
     /// # Errors
     /// If the port is gone.
@@ -109,8 +111,8 @@ impl Drop for Port {
     }
 }
 
-/// Writes to a non-blocking port and retries every millisecond while its buffer is full. Returns the number of bytes
-/// written, which is fewer than all after a timeout.
+/// Writes to a non-blocking port and retries every millisecond while its buffer is full, for at most `within`. Returns
+/// the number of bytes written, which is less than the length of `bytes` after a timeout.
 ///
 /// # Errors
 /// Any error of `write` except `WouldBlock`.

@@ -17,18 +17,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longest wait for bytes before the stop flag is checked.
+/// Maximum wait for bytes before the stop flag is checked again.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
-/// Attempts to reconnect are made every 50 ms; the same error is logged about every 10 s.
+/// Timing of reconnection: one attempt every 50 ms; an error that persists is logged about every 10 s.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(50), log_every: 200 };
 
 /// Time without a sample after which the device counts as lost, ns, if more than [`LOST_AFTER_COMMANDS`] commands were
 /// sent in that time.
 const LOST_AFTER_NS: u64 = 250_000_000;
 
-/// Number of unanswered commands after which a silent device counts as lost. With fewer, the host itself may have
-/// stalled.
+/// Number of unanswered commands above which a silent device counts as lost. With fewer commands, the host itself may
+/// have stalled.
 const LOST_AFTER_COMMANDS: u64 = 20;
 
 /// Function that returns the name of the device's port. It is called again after every loss, because port names change.
@@ -69,7 +69,8 @@ pub struct SerialConnector {
 }
 
 impl SerialConnector {
-    /// Opens the port and runs the handshake, which takes a few seconds at most. Setting `stop` interrupts it.
+    /// Opens the port and runs the handshake, which takes a few seconds at most. Setting `stop` interrupts the
+    /// handshake.
     ///
     /// # Errors
     /// If the port cannot be opened or the handshake fails. The error includes the remedy.
@@ -118,7 +119,7 @@ pub struct ReaderThread {
     pub tx_links: RingWriter<TxLink>,
     /// Transmit links of lost sessions, returned by the tick.
     pub returned: RingReader<TxLink>,
-    /// Dead-man process of this session.
+    /// Dead-man process of the current session, if there is one.
     pub dead_man: Option<DeadMan>,
     /// Statistics of the link.
     pub monitor: Arc<LinkMonitor>,

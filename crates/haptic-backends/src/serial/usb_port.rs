@@ -33,7 +33,7 @@ impl UsbPort {
     }
 }
 
-/// Lists all ports below a root folder, sorted by name.
+/// Lists the serial ports of all USB devices, sorted by name, with `root` as the root directory.
 pub fn list_in(root: &Path) -> Vec<UsbPort> {
     let folders = fs::read_dir(root.join("sys/class/tty")).into_iter().flatten().flatten();
     let mut ports: Vec<UsbPort> = folders.filter_map(|folder| usb_port(folder.path())).collect();
@@ -41,7 +41,7 @@ pub fn list_in(root: &Path) -> Vec<UsbPort> {
     ports
 }
 
-/// Returns the path of the port whose USB device has this serial number.
+/// Returns the path of the port whose USB device has this serial number, if there is one.
 pub fn port_of(serial_number: &str) -> Option<String> {
     list_in(Path::new("/")).into_iter().find(|port| port.serial_number == serial_number).map(|port| port.path())
 }

@@ -17,7 +17,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::Thread;
 use std::time::Duration;
 
-/// Attempts to reconnect are made every 100 ms; the same error is logged about every 10 s.
+/// Timing of reconnection: one attempt every 100 ms; an error that persists is logged about every 10 s.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(100), log_every: 100 };
 
 /// Body of the receiving thread.
@@ -50,7 +50,7 @@ impl Receiving {
         }
     }
 
-    /// Discards the samples of the previous connection.
+    /// Discards the samples of the previous connection and adopts the reporting mode of the new one.
     fn restart(&mut self, mode: ReportingMode) {
         // The count of faults is kept; otherwise a past fault would be reported again.
         let Sample { newest_fault, faults, .. } = self.newest;
@@ -112,7 +112,7 @@ impl Receiving {
         self.samples.publish(sample);
     }
 
-    /// Tries to connect until the device is found or closed.
+    /// Tries to connect until it succeeds or the device is closed. Returns None if the device is closed.
     fn reconnect(&mut self) -> Option<Connection> {
         let Self { name, shared, connector, .. } = self;
         RECONNECT.run(&shared.is_closing, || {

@@ -1,16 +1,18 @@
-//! Detects whether a device sends samples even when nothing has changed. Only then does silence mean a loss.
+//! Detects whether a device sends samples even when nothing has changed. Only the silence of such a device means a
+//! loss.
 //!
-//! A device that repeats the same sample streams. So does one with a noisy converter, although no two consecutive
-//! samples need be equal: while the handle is at rest, its samples stay within a count or two for many reports. If a
-//! device reports only changes, the samples of a slowly moving handle leave that band.
+//! A device that repeats the same sample streams. A device with a noisy converter may stream without repeating a
+//! sample, but while the handle is at rest, its samples stay within a count or two for many reports. The samples of a
+//! device that reports only changes leave that band even if the handle moves slowly.
 
 use nalgebra::Vector2;
 
-/// Longest interval between two samples of a device that streams, ns.
+/// Maximum interval between two samples of a device that streams, ns.
 pub const STREAM_GAP_NS: u64 = 10_000_000;
-/// Consecutive repetitions of a sample that indicate a stream.
+/// Number of consecutive repetitions of a sample that indicate a stream.
 const EQUAL_SAMPLES: u32 = 3;
-/// Consecutive samples within the noise that indicate a stream. Fewer could be the tremor of a resting hand.
+/// Number of consecutive samples within the noise that indicate a stream. Fewer samples could be the tremor of a
+/// resting hand.
 const NEAR_SAMPLES: u32 = 100;
 /// Noise of a converter, counts, with a margin for rounding.
 const NOISE_COUNTS: f64 = 2.01;

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Time without an effort from the tick after which zero force is sent, ns: the loop has ended or hangs.
+/// Time without an effort from the tick after which zero force is sent, ns, because the loop has ended or hangs.
 const TICK_SILENT_NS: u64 = 50_000_000;
 
 /// Body of the sending thread.

@@ -2,30 +2,30 @@
 //!
 //! M·a = f + K·(p − x) + B·(p' − v) − b·v − (dry friction), where f is constant and the target p moves at constant
 //! velocity over the requested time. Between changes of direction this is a linear equation, and the Taylor series of
-//! its solution is summed to the last bit. One series covers free, damped and sprung axes alike, where closed forms
-//! would need a case each and lose digits between them, and it uses no library function whose bits could differ between
-//! machines.
+//! its solution is summed to the last bit. One series covers free, damped and sprung axes alike, whereas closed forms
+//! would need a separate case for each and lose digits near the boundaries between the cases. The series also uses no
+//! library function whose bits could differ between machines.
 
-/// Terms of the series. With [`SPAN`] the first omitted term is below 0.5¹⁸/18! ≈ 10⁻²¹ of the motion.
+/// Number of terms of the series. With [`SPAN`], the first omitted term is below 0.5¹⁸/18! ≈ 10⁻²¹ of the motion.
 const TERMS: usize = 18;
 
-/// Longest time that one series covers, in units of the fastest time constant. It is also far below half an
-/// oscillation (π), so that velocity has at most one extremum in a span.
+/// Maximum length of a span, the time that one series covers, in units of the fastest time constant. It is far below
+/// half an oscillation (π), so that the velocity has at most one extremum in a span.
 const SPAN: f64 = 0.5;
 
-/// Maximum spans per tick; a model that would need more is rejected at load.
+/// Maximum number of spans per tick; a model that would need more is rejected when it is built.
 pub(super) const MAX_SPANS: u32 = 64;
 
-/// Maximum stops and reversals per span. Two are possible; more are due to rounding, and the axis then rests until the
-/// end of the span.
+/// Maximum number of stops and reversals per span. Two are possible. Any more are due to rounding, and the axis then
+/// rests until the end of the span.
 const MAX_STOPS: usize = 4;
 
-/// Bisections at the start of the search for the time of a stop. They leave 1/1024 of a span, in which the relative
-/// curvature of the motion is at most 1/1024 too.
+/// Number of bisections at the start of the search for the time of a stop. They narrow the search to 1/1024 of a span,
+/// in which the relative curvature of the motion is at most 1/1024 too.
 const HALVINGS: usize = 10;
 
-/// Steps of that search. After the bisections, each secant step reduces the error a thousandfold, so the third reaches
-/// the last bits.
+/// Number of steps in the search for the time of a stop, bisections included. Each secant step after the bisections
+/// reduces the error a thousandfold, so the third one reaches the last bits.
 const SEARCH_STEPS: usize = HALVINGS + 4;
 
 /// Parameters of an axis.
@@ -37,9 +37,9 @@ pub(super) struct AxisModel {
     pub damping_n_s_per_m: f64,
     /// Dry friction, N.
     pub coulomb_n: f64,
-    /// Spring to the target, N/m.
+    /// Stiffness of the spring between the axis and the target of the hand, N/m.
     pub hand_stiffness_n_per_m: f64,
-    /// Damper to the target, N·s/m.
+    /// Damping between the axis and the target of the hand, N·s/m.
     pub hand_damping_n_s_per_m: f64,
 }
 
@@ -52,14 +52,14 @@ pub(super) struct AxisState {
     pub velocity_m_per_s: f64,
 }
 
-/// Inputs of an axis: a constant force and a target at constant velocity.
+/// Inputs of an axis: a constant force and a target that moves at constant velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drive {
     /// Force of the motor, N.
     pub force_n: f64,
-    /// Target of the hand, m.
+    /// Position of the hand's target, m.
     pub target_m: f64,
-    /// Velocity of the target, m/s.
+    /// Velocity of the hand's target, m/s.
     pub target_m_per_s: f64,
 }
 
@@ -74,14 +74,14 @@ impl Drive {
 struct Push {
     /// Initial velocity, m/s.
     velocity_m_per_s: f64,
-    /// Force of motor, hand and dry friction at the start, N, as if the axis were at rest.
+    /// Sum of the forces of motor, hand and dry friction at the start of the span, N, as if the axis were at rest.
     load_n: f64,
-    /// Rate of change of that force, N/s.
+    /// Rate of change of `load_n`, N/s.
     load_n_per_s: f64,
 }
 
 impl Push {
-    /// Unit value of each component.
+    /// For each component, the push in which that component is one and the others are zero.
     const UNITS: [Self; 3] = [
         Self { velocity_m_per_s: 1.0, load_n: 0.0, load_n_per_s: 0.0 },
         Self { velocity_m_per_s: 0.0, load_n: 1.0, load_n_per_s: 0.0 },
@@ -93,7 +93,7 @@ impl Push {
     }
 }
 
-/// Displacement as a polynomial in time.
+/// Displacement within a span as a polynomial in time: the coefficient of each power.
 struct Series([f64; TERMS]);
 
 impl Series {
@@ -111,27 +111,27 @@ impl Series {
 }
 
 /// Precomputed motion over a part of a tick, divided into equal spans. The motion over a span is linear in the push, so
-/// the series of each component of a push is summed once, at load.
+/// the series for each component of a push is summed only once, when the propagator is created.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpanPropagator {
     spans: u32,
     /// Length of one span, s.
     span_s: f64,
-    /// Displacement over a span per unit of each component.
+    /// Displacement over a span per unit of each component of the push.
     travel: [f64; 3],
-    /// Velocity after a span per unit of each component.
+    /// Velocity after a span per unit of each component of the push.
     velocity: [f64; 3],
 }
 
 impl AxisModel {
-    /// Number of spans in `duration_s`.
+    /// Number of spans needed to cover `duration_s`, at least one.
     pub fn spans(&self, duration_s: f64) -> f64 {
         let spring_rate = (self.hand_stiffness_n_per_m / self.mass_kg).sqrt();
         let damper_rate = self.total_damping() / self.mass_kg;
         (spring_rate.max(damper_rate) * duration_s / SPAN).ceil().max(1.0)
     }
 
-    /// Precomputes the motion over a duration, from zero to one tick.
+    /// Precomputes the motion over `duration_s`, which is at most one tick.
     pub fn passage(&self, duration_s: f64) -> SpanPropagator {
         let spans = if duration_s > 0.0 { self.spans(duration_s).min(f64::from(MAX_SPANS)) } else { 0.0 };
         let span_s = duration_s / spans.max(1.0);
@@ -144,7 +144,7 @@ impl AxisModel {
         }
     }
 
-    /// Advances the axis over a precomputed duration.
+    /// Advances the axis over the duration for which `passage` was computed.
     ///
     /// Real-time: at most [`MAX_SPANS`] spans, each with at most [`MAX_STOPS`] stops; a stop costs one series of
     /// [`TERMS`] terms and two searches of [`SEARCH_STEPS`] steps.
@@ -175,7 +175,8 @@ impl AxisModel {
         }
     }
 
-    /// Time at which the axis starts to slide, s, and its direction; `None` if friction holds the axis throughout.
+    /// Time at which the axis starts to slide, s, and the direction of the slide; `None` if friction holds the axis for
+    /// `left_s`.
     fn start_of_slide(&self, state: &AxisState, drive: Drive, left_s: f64) -> Option<(f64, f64)> {
         if state.velocity_m_per_s != 0.0 {
             return Some((0.0, state.velocity_m_per_s.signum()));
@@ -190,7 +191,7 @@ impl AxisModel {
         (breakaway_s < left_s).then_some((breakaway_s, direction))
     }
 
-    /// Initial conditions of an axis that slides in `direction`. A direction of zero leaves out dry friction.
+    /// Initial conditions of an axis that slides in `direction` (1 or −1). A direction of zero leaves out dry friction.
     fn push(&self, state: &AxisState, drive: Drive, direction: f64) -> Push {
         let spring_n = self.hand_stiffness_n_per_m * (drive.target_m - state.position_m);
         let damper_n = self.hand_damping_n_s_per_m * drive.target_m_per_s;
@@ -218,7 +219,7 @@ impl AxisModel {
         passes
     }
 
-    /// Slides until the axis stops and returns the time of the stop, s; `None` if it slides to the end.
+    /// Advances the axis until it stops and returns the time of the stop, s; `None` if it slides for all of `left_s`.
     fn slide(&self, state: &mut AxisState, push: &Push, direction: f64, left_s: f64) -> Option<f64> {
         let series = self.series(push);
         let stop_s = first_stop(&series, direction, left_s);
@@ -255,8 +256,9 @@ impl SpanPropagator {
     }
 }
 
-/// First time at which motion in `direction` stops, s. Within a span, velocity has at most one extremum, so it either
-/// ends below zero or falls below zero at the extremum.
+/// First time at which motion in `direction` stops, s; `None` if it does not stop within `left_s`. The velocity has at
+/// most one extremum in a span, so if the motion stops, its velocity is reversed at the end of the span or at the
+/// extremum.
 fn first_stop(series: &Series, direction: f64, left_s: f64) -> Option<f64> {
     let speed = |time_s: f64| direction * series.velocity(time_s);
     let push = |time_s: f64| direction * series.acceleration(time_s);
@@ -274,9 +276,10 @@ fn first_stop(series: &Series, direction: f64, left_s: f64) -> Option<f64> {
     }
 }
 
-/// Time at which `value` falls through zero between `low` (above zero) and `high` (below).
+/// Time at which `value` falls through zero between the times `low`, where it is above zero, and `high`, where it is
+/// below.
 ///
-/// Bisects until the curve in the bracket is almost straight, then uses the zero of its secant.
+/// Bisects until the curve between the bounds is almost straight, then uses the zero of its secant.
 fn falling_zero(value: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     let (mut low, mut high) = ((low, value(low)), (high, value(high)));
     let mut best = low.0;

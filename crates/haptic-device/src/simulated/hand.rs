@@ -1,4 +1,4 @@
-//! Target of the simulated hand: on its path, at the mouse or at a handle.
+//! Target of the simulated hand: on its path, at the mouse, or at the handle of a new tool.
 
 use crate::path::Path;
 use nalgebra::Vector2;
@@ -6,10 +6,11 @@ use nalgebra::Vector2;
 /// Maximum speed of a target that the mouse drags, m/s. Ten times this would feel like an impact.
 const DRAG_SPEED_M_PER_S: f64 = 1.0;
 
-/// Wait before the path resumes after the mouse is released, ticks (2 s).
+/// Wait from the release of the mouse until the target returns to the path, ticks (2 s).
 const WAIT_TICKS: u32 = 2000;
 
-/// Wait at a new tool before the path starts, ticks (1 s). Meanwhile the hand stops and force ramps up.
+/// Wait at the handle of a new tool before the target moves to the start of the path, ticks (1 s). Meanwhile the hand
+/// comes to rest and the force ramps up.
 const TAKE_HOLD_TICKS: u32 = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +27,8 @@ enum TargetSource {
     Return,
 }
 
-/// Target of the hand at each tick. The time of the path stops while the target is away from it, so that no part of the
-/// path is skipped and the target returns to a fixed point.
+/// Moving target of the simulated hand. The time of the path stops while the target is away from the path, so that no
+/// part of the path is skipped and the target returns to a fixed point.
 #[derive(Clone, Debug)]
 pub(super) struct HandTarget {
     path: Option<Path>,
@@ -48,7 +49,7 @@ impl HandTarget {
         self.position_m
     }
 
-    /// Moves the target towards the position of the mouse, or releases it.
+    /// Makes the target move towards the mouse at `request_m`, device frame, m; `None` releases it.
     ///
     /// Real-time: one comparison.
     pub fn guide(&mut self, request_m: Option<Vector2<f64>>) {
@@ -70,7 +71,7 @@ impl HandTarget {
         }
     }
 
-    /// Advances by a tick and returns the new position, m.
+    /// Advances the target by a tick and returns its new position, m.
     ///
     /// Real-time: one evaluation of the path.
     pub fn advance(&mut self) -> Vector2<f64> {

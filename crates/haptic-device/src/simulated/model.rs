@@ -14,7 +14,7 @@ pub struct DeviceModel {
     pub damping_n_s_per_m: [f64; MAX_AXES],
     /// Dry friction, N.
     pub coulomb_n: [f64; MAX_AXES],
-    /// Step of the encoder, m; zero for a perfect one.
+    /// Step of the encoder, m; zero for a perfect encoder.
     pub encoder_step_m: [f64; MAX_AXES],
     /// Delay from a command to its effect, s.
     pub delay_s: [f64; MAX_AXES],
@@ -38,14 +38,14 @@ impl Default for DeviceModel {
 /// The simulated hand: the content of `[hand]` in a device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandModel {
-    /// Spring from the path to the device, N/m.
+    /// Stiffness of the spring between the path and the handle, N/m.
     pub stiffness_n_per_m: f64,
-    /// Damper from the path to the device, N·s/m.
+    /// Damping between the path and the handle, N·s/m.
     pub damping_n_s_per_m: f64,
-    /// Mass rigidly attached to the device, kg.
+    /// Mass of the hand, rigidly attached to the handle, kg.
     pub mass_kg: f64,
-    /// Rows of t_s, x_m, y_m in the device frame, with linear interpolation. Without rows, the hand rests at the
-    /// origin.
+    /// Path of the hand, as rows of t_s, x_m, y_m in the device frame, with linear interpolation between them. Without
+    /// rows, the hand rests at the origin.
     pub path: Vec<[f64; 3]>,
     /// Whether the path repeats. Its first and last points must then be equal.
     pub looped: bool,
@@ -63,28 +63,28 @@ impl Default for HandModel {
     }
 }
 
-/// Reason why a model is invalid.
+/// Reason why the model of a device or its hand is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ModelError {
     /// A device must have one or two axes.
     Axes {
-        /// Value given.
+        /// Number of axes given.
         axes: u8,
     },
     /// A value is out of its range.
     Value {
-        /// Table and key of the device file.
+        /// Table and key in the device file.
         key: &'static str,
         /// Value given.
         value: f64,
-        /// Permitted values.
+        /// Description of the permitted values.
         wanted: &'static str,
     },
-    /// Springs and dampers are too strong for the mass: a tick would need too many spans.
+    /// Springs and dampers are too strong for the mass: a tick would have to be divided into too many spans.
     TooFast {
-        /// Axis, from zero.
+        /// Index of the axis, counted from zero.
         axis: usize,
-        /// Spans that a tick would need.
+        /// Number of spans that a tick would need.
         spans: f64,
     },
     /// The path of the hand is invalid.
@@ -133,7 +133,7 @@ impl DeviceModel {
         self.max_force_n[..axes].iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Checks every value of the axes that exist.
+    /// Checks the number of axes and every value of the axes that exist.
     pub fn check(&self, axes: u8) -> Result<(), ModelError> {
         if !(1..=MAX_AXES as u8).contains(&axes) {
             return Err(ModelError::Axes { axes });
@@ -150,7 +150,7 @@ impl DeviceModel {
 }
 
 impl HandModel {
-    /// Checks every value and the path.
+    /// Checks every value of the hand and its path.
     pub fn check(&self) -> Result<(), ModelError> {
         require("[hand] stiffness_n_per_m", self.stiffness_n_per_m, ZERO_OR_MORE)?;
         require("[hand] damping_n_s_per_m", self.damping_n_s_per_m, ZERO_OR_MORE)?;
@@ -166,7 +166,7 @@ impl HandModel {
     }
 }
 
-/// Returns the model of one axis of a checked device with its hand, or an error if it is too fast to simulate.
+/// Returns the model of one axis of a checked device with its hand, or an error if the axis is too fast to simulate.
 pub(super) fn axis_model(device: &DeviceModel, hand: Option<&HandModel>, axis: usize) -> Result<AxisModel, ModelError> {
     let model = AxisModel {
         mass_kg: device.mass_kg[axis] + hand.map_or(0.0, |hand| hand.mass_kg),

@@ -1,16 +1,16 @@
-//! Faults of a serial line: frames are dropped, damaged or delayed at random, from a seed.
+//! Faults of a serial line: frames are dropped, damaged or delayed at random, reproducibly from a seed.
 
 use haptic_device::xorshift::Xorshift;
 use std::collections::VecDeque;
 
-/// Faults to inject, with their probabilities.
+/// Faults to inject into a serial line, with their probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LineFaults {
     /// Fraction of exchanges that are lost, half of them in each direction.
     pub drop: f64,
     /// Fraction of exchanges that are damaged, half of them in each direction.
     pub garbage: f64,
-    /// Largest delay of answers, ns. Delays are random, but answers keep their order.
+    /// Maximum delay of answers, ns. Delays are random, but answers keep their order.
     pub delay_ns: u64,
     /// Random seed.
     pub seed: u64,
@@ -19,13 +19,13 @@ pub struct LineFaults {
 /// Numbers of injected faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCount {
-    /// Frames lost.
+    /// Number of frames lost.
     pub dropped: u64,
-    /// Frames damaged.
+    /// Number of frames damaged.
     pub damaged: u64,
 }
 
-/// A line that injects faults and delays answers.
+/// A serial line that injects faults and delays answers.
 #[derive(Clone, Debug)]
 pub struct FaultyLine {
     faults: LineFaults,
@@ -45,7 +45,7 @@ impl FaultyLine {
         self.count
     }
 
-    /// Applies faults to a frame; returns `None` if it is lost.
+    /// Applies faults to a frame and returns it; `None` if the frame is lost.
     pub fn pass(&mut self, mut frame: Vec<u8>) -> Option<Vec<u8>> {
         if self.random.unit() < self.faults.drop / 2.0 {
             self.count.dropped += 1;
@@ -61,7 +61,7 @@ impl FaultyLine {
         Some(frame)
     }
 
-    /// Applies faults to an answer and queues it until it is due.
+    /// Applies faults to an answer and, unless it is lost, queues it until it is due.
     pub fn hold(&mut self, frame: Vec<u8>, now_ns: u64) {
         let wanted_ns = now_ns + (self.random.unit() * self.faults.delay_ns as f64) as u64;
         let due_ns = self.late.back().map_or(wanted_ns, |(before_ns, _)| wanted_ns.max(*before_ns));

@@ -1,5 +1,6 @@
 //! Emulated Haply 2diy. Its protocol has no framing and no watchdog, and the board holds the last torque indefinitely.
-//! A reset clears ports and angles but leaves the torque on. Bytes that are not a command are skipped one by one.
+//! A reset clears the setup of the ports and the angles, but leaves the torque on. Bytes that are not a command are
+//! skipped one by one.
 
 use super::Board;
 use crate::handle::EmulatedHandle;
@@ -8,20 +9,20 @@ use haptic_backends::serial::haply::{HaplyVariant, MAX_TORQUE_N_M};
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 use nalgebra::{Matrix2, Vector2};
 
-/// Maximum length of an incomplete message, bytes; longer ones are dropped.
+/// Maximum length of an incomplete message, bytes; a longer one is dropped.
 const MAX_MESSAGE: usize = 64;
 
 /// Setup of the board, as sent by the host.
 #[derive(Clone, Debug)]
 struct Ports {
     board: u8,
-    /// Encoders in the order of the ports: angle at setup, degrees, and counts per turn.
+    /// For each encoder, in the order of the ports: angle at setup, degrees, and counts per turn.
     encoders: [(f32, f32); 2],
     /// True angles of the joints at setup, rad.
     joints_then_rad: Vector2<f64>,
 }
 
-/// The board with its arm.
+/// An emulated Haply 2diy board with the arm that its motors move.
 pub struct HaplyBoard {
     variant: HaplyVariant,
     model: DeviceModel,
@@ -34,8 +35,8 @@ pub struct HaplyBoard {
 }
 
 impl HaplyBoard {
-    /// Creates a board with its arm at the start of the hand's path, by default the home stop. The arm does not move
-    /// before the setup.
+    /// Creates a board with its arm at the start of the hand's path; the path of the default hand starts at the home
+    /// stop. The arm does not move before the host sends the setup.
     ///
     /// # Errors
     /// If the model cannot be simulated.
@@ -55,7 +56,7 @@ impl HaplyBoard {
         &self.variant.linkage
     }
 
-    /// Handles one complete message; returns false if there is none.
+    /// Handles the first complete message of the received bytes; returns false if there is none.
     fn take_message(&mut self, out: &mut Vec<Vec<u8>>) -> bool {
         let Some(length) = self.message_length() else { return false };
         if self.collected.len() < length {
@@ -71,18 +72,18 @@ impl HaplyBoard {
         true
     }
 
-    /// Length of the first message, bytes; `None` if it is not known yet.
+    /// Length of the first message of the received bytes, bytes; `None` if it is not known yet.
     fn message_length(&self) -> Option<usize> {
         match *self.collected.first()? {
             0 => Some(2),
             1 => setup_length(&self.collected),
-            // Hosts set up two motors and no other outputs. Without a setup of this board number, no torques follow.
+            // Hosts set up two motors and no other outputs. Without a setup for this board number, no torques follow.
             2 => Some(if self.ports_of(*self.collected.get(1)?).is_some() { 10 } else { 2 }),
             _ => Some(1),
         }
     }
 
-    /// Setup of this board number, if there is one.
+    /// Setup for this board number, if there is one.
     fn ports_of(&self, board: u8) -> Option<&Ports> {
         self.ports.as_ref().filter(|ports| ports.board == board)
     }
@@ -149,7 +150,7 @@ impl Board for HaplyBoard {
         self.events.push("the host left".to_owned());
     }
 
-    /// Resets the board, which loses its state without power, and returns the arm to the start of the hand's path.
+    /// Resets the board, because it loses its state without power, and returns the arm to the start of the hand's path.
     fn unplugged(&mut self) {
         (self.ports, self.torques_n_m) = (None, Vector2::zeros());
         self.collected.clear();
@@ -159,7 +160,7 @@ impl Board for HaplyBoard {
     }
 
     fn force_n(&self) -> Vector2<f64> {
-        // Torques by motor, not a force by direction: the board drives motors.
+        // The torque of each motor rather than the force at the handle, because the board commands motors.
         self.torques_n_m
     }
 
@@ -185,14 +186,15 @@ fn setup_length(message: &[u8]) -> Option<usize> {
     Some(outputs_at + 1 + outputs + 8 * encoders)
 }
 
-/// Equivalent angles nearest to home, rad.
+/// Angles that differ from `angles_rad` by whole turns and are nearest to home, rad.
 fn near(angles_rad: Vector2<f64>, variant: &HaplyVariant) -> Vector2<f64> {
     let home_rad = variant.home_rad();
     let turn = core::f64::consts::TAU;
     Vector2::from_fn(|joint, _| angles_rad[joint] + ((home_rad[joint] - angles_rad[joint]) / turn).round() * turn)
 }
 
-/// Returns the default hand, which moves from home to the centre of the travel, up and down there, and back home.
+/// Returns the default hand, which moves from home to the centre of the travel, moves up and down there, and returns
+/// home.
 pub fn usual_hand(variant: &HaplyVariant) -> HandModel {
     let linkage = &variant.linkage;
     let home_m = linkage.handle_m(variant.home_rad()).unwrap_or_else(|_| Vector2::zeros());

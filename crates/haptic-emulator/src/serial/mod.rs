@@ -1,7 +1,8 @@
-//! Emulated boards on a pseudo-terminal: the device side of each serial protocol, with a model and a simulated hand.
+//! Emulated boards on a pseudo-terminal: the device side of each serial protocol, with a model of the handle and a
+//! simulated hand.
 //!
-//! A [`Board`] has no I/O and no clock: bytes and milliseconds go in, bytes come out. [`server`] connects it to a port
-//! and a clock, and [`faults`] injects faults into the line.
+//! A [`Board`] has no I/O and no clock: bytes and milliseconds go in, bytes come out. [`server`] connects a board to a
+//! port and a clock, and [`faults`] injects faults into the line between them.
 
 pub mod faults;
 pub mod haply;
@@ -27,18 +28,18 @@ pub trait Board: Send {
     /// Advances by a millisecond; adds unsolicited messages to `out`, one entry per frame.
     fn tick(&mut self, out: &mut Vec<Vec<u8>>);
 
-    /// Handles a port closed by the host.
+    /// Handles the closing of the port by the host.
     fn host_left(&mut self);
 
-    /// Handles a disconnection, in which the board also loses power.
+    /// Handles a disconnection, in which the board also loses power. By default, this is the same as a closed port.
     fn unplugged(&mut self) {
         self.host_left();
     }
 
-    /// Output of the motors: force on the hand, N, or for the Haply 2diy the torque of each motor, N·m.
+    /// Output of the motors: the force on the hand, N; for the Haply 2diy, the torque of each motor, N·m.
     fn force_n(&self) -> Vector2<f64>;
 
-    /// The handle with the hand that holds it.
+    /// The handle of the board, with the hand that holds it.
     fn handle(&self) -> &EmulatedHandle;
 
     /// Removes the oldest event and returns its text, if there is one.

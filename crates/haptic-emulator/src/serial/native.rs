@@ -5,7 +5,7 @@ use crate::handle::EmulatedHandle;
 use crate::native::{CobsStream, NativeFirmware, NativeTraits};
 use nalgebra::Vector2;
 
-/// A board with its firmware, its handle and its byte stream.
+/// An emulated board that speaks the native protocol on a serial line.
 pub struct NativeBoard {
     firmware: NativeFirmware,
     handle: EmulatedHandle,

@@ -6,8 +6,9 @@ use crate::handle::EmulatedHandle;
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 
-/// Axis states with the motor off and on.
+/// Axis state with the motor off.
 const IDLE: f64 = 1.0;
+/// Axis state with the motor on.
 const CLOSED_LOOP: f64 = 8.0;
 /// Error code of an expired watchdog.
 const WATCHDOG_EXPIRED: f64 = 2048.0;
@@ -20,7 +21,7 @@ const MAX_VALUE_LENGTH: usize = 9;
 const CURRENT_STATE: &str = "axis0.current_state";
 const ERROR: &str = "axis0.error";
 
-/// The controller with its motor.
+/// An emulated ODrive motor controller with one motor.
 pub struct OdriveBoard {
     lever_m: f64,
     handle: EmulatedHandle,
@@ -28,14 +29,14 @@ pub struct OdriveBoard {
     properties: BTreeMap<String, f64>,
     torque_n_m: f64,
     unfed_s: f64,
-    /// Requested state, and the milliseconds until it is entered.
+    /// Requested axis state, and the number of milliseconds until it is entered.
     requested: Option<(f64, u32)>,
     events: Vec<String>,
 }
 
 impl OdriveBoard {
-    /// Creates a controller as it is after power-up. Its handle has one axis and moves by `lever_m` per radian of the
-    /// motor.
+    /// Creates a motor controller as it is after power-up. `handle` has one axis and moves by `lever_m` per radian of
+    /// the motor.
     pub fn new(lever_m: f64, handle: EmulatedHandle) -> Self {
         let known = [
             ("fw_version_major", 0.0),
@@ -98,7 +99,7 @@ impl OdriveBoard {
         }
     }
 
-    /// Enters the requested state after its delay, or idle if there is an error.
+    /// Enters the requested axis state after its delay; enters the idle state instead if there is an error.
     fn change_state(&mut self) {
         match &mut self.requested {
             None => {}
@@ -156,7 +157,7 @@ impl Board for OdriveBoard {
         self.handle.advance(Vector2::new(self.motor_n_m() / self.lever_m, 0.0));
     }
 
-    /// Logs an event. The controller does not detect a closed port; only its watchdog stops the motor.
+    /// Logs an event. The motor controller does not detect a closed port; only its watchdog stops the motor.
     fn host_left(&mut self) {
         self.events.push("the host left".to_owned());
     }
@@ -178,7 +179,7 @@ impl Board for OdriveBoard {
     }
 }
 
-/// Formats a value like the firmware: whole numbers without decimals, others in single precision with six decimals.
+/// Formats a value as the firmware does: whole numbers without decimals, others in single precision with six decimals.
 fn written(value: f64) -> String {
     if value.fract() == 0.0 { value.to_string() } else { format!("{:.6}", value as f32) }
 }

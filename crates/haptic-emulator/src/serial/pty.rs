@@ -20,8 +20,8 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Creates a pseudo-terminal. `link` is the path of a symbolic link to its port, if any. It replaces an existing
-    /// link, but never a file.
+    /// Creates a pseudo-terminal. `link` is the path of a symbolic link to its port, if any. The new link replaces an
+    /// existing link, but never a file.
     ///
     /// # Errors
     /// If the system cannot create the pseudo-terminal, or `link` exists and is not a symbolic link.
@@ -38,7 +38,7 @@ impl Pty {
         Ok(Self { far: far.into(), name, link: link.map(Path::to_owned), host_is_there: false })
     }
 
-    /// Path of the port, for the host.
+    /// Path of the port that the host opens.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -48,7 +48,7 @@ impl Pty {
         self.host_is_there
     }
 
-    /// Waits for bytes from the host, for at most `within`.
+    /// Waits for bytes from the host, but no longer than `within`.
     ///
     /// # Errors
     /// If the system call fails.
@@ -61,7 +61,7 @@ impl Pty {
         Ok(())
     }
 
-    /// Reads bytes from the host and returns their number; zero without a host.
+    /// Reads bytes that the host has sent and returns their number; zero if there are none. Does not wait.
     pub fn read(&mut self, buffer: &mut [u8]) -> usize {
         let count = self.far.read(buffer).unwrap_or(0);
         // Bytes prove that a host is connected.

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Period of a board, ns: one millisecond.
 const TICK_NS: u64 = 1_000_000;
 
-/// Longest stall that is caught up, ns. After a longer one, the lost time is skipped.
+/// Maximum lag that the server catches up with, ns. After a longer stall, the lost time is skipped.
 const MAX_LAG_NS: u64 = 20 * TICK_NS;
 
 /// Options of a served board.
@@ -22,11 +22,11 @@ const MAX_LAG_NS: u64 = 20 * TICK_NS;
 pub struct ServeOptions {
     /// Path of a symbolic link to the port, if any.
     pub link: Option<PathBuf>,
-    /// Faults of the line.
+    /// Faults to inject into the line.
     pub faults: LineFaults,
-    /// Time of the disconnection after the start, if any. There is at most one.
+    /// Time from the start to the disconnection; `None` for no disconnection.
     pub dies_after: Option<Duration>,
-    /// Duration of that disconnection.
+    /// Duration of the disconnection at [`Self::dies_after`].
     pub dead_for: Duration,
     /// Duration of the emulation; `None` for no limit.
     pub ends_after: Option<Duration>,
@@ -37,16 +37,16 @@ pub struct ServeOptions {
 /// Summary of a finished emulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServeSummary {
-    /// Faults of the line.
+    /// Numbers of faults injected into the line.
     pub faults: FaultCount,
-    /// Milliseconds emulated, without those skipped after a stall.
+    /// Number of milliseconds emulated, without those skipped after a stall.
     pub ticks: u64,
-    /// Maximum net energy from the motors to the hand, J.
+    /// Largest net energy that the motors delivered to the hand over any interval of time, J.
     pub given_most_j: f64,
 }
 
-/// Serves a board until `stop` is set or `ends_after` has passed. `log` is called with the time since the start, s, and
-/// the text of each event.
+/// Serves a board until `stop` is set or [`ServeOptions::ends_after`] has passed, and returns a summary. Calls `log`
+/// for each event, with the time since the start, s, and a text.
 ///
 /// # Errors
 /// If the port fails, or the trace cannot be written.
@@ -74,11 +74,12 @@ struct Server<'b> {
     host_was_there: bool,
     motors_were_on: [bool; 2],
     started_ns: u64,
-    /// Millisecond k is due at `start_ns` + k ms. `start_ns` moves when time is skipped.
+    /// Origin of the board's time, ns: millisecond k is due at `start_ns` + k ms. Moves forward when time is skipped.
     start_ns: u64,
     ticks: u64,
-    /// Millisecond of the last bytes from the host, and the silence before them, ms.
+    /// Millisecond, in the board's time, of the last bytes from the host.
     heard_tick: u64,
+    /// Silence of the host before its last bytes, ms.
     silent_before_ms: u64,
     was_unplugged: bool,
     trace: Trace,
@@ -198,7 +199,7 @@ impl<'b> Server<'b> {
             self.board.tick(&mut answers);
             let due_s = (self.start_ns + self.ticks * TICK_NS - self.started_ns) as f64 * 1e-9;
             self.trace.write(due_s, self.board.handle())?;
-            // Logged in every millisecond, so that silences are counted in the board's time, without stalls of this
+            // Called in every millisecond, so that silences are counted in the board's time, without stalls of this
             // machine.
             self.log_motors(log);
         }
@@ -227,8 +228,9 @@ impl<'b> Server<'b> {
         }
     }
 
-    /// Logs each motor that starts or stops. A stop is logged with the silence of the host before it, in the board's
-    /// time. That can be the silence before the last message, because the message may have stopped the motor.
+    /// Logs each motor that starts or stops. A stop is logged with the silence of the host, in the board's time: the
+    /// silence since its last bytes or the silence before them, whichever is longer, because those bytes may have
+    /// stopped the motor.
     fn log_motors(&mut self, log: &mut dyn FnMut(f64, &str)) {
         let force_n = self.board.force_n();
         for axis in 0..2 {
@@ -242,7 +244,7 @@ impl<'b> Server<'b> {
     }
 }
 
-/// Table of the handle's motion, if requested.
+/// CSV file with the position of the handle and the force of the motors, if requested.
 struct Trace(Option<BufWriter<File>>);
 
 impl Trace {

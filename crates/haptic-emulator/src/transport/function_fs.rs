@@ -1,7 +1,7 @@
-//! A USB device on the kernel's FunctionFS, with a USB controller that is looped back to a host.
+//! A USB device on the kernel's FunctionFS. Its USB controller is looped back to a host.
 //!
-//! The folder is a mounted FunctionFS. `ep0` is for descriptors and control requests, `ep1` is the interrupt-in
-//! endpoint, and `ep2` the interrupt-out endpoint.
+//! The device is served through the files of a mounted FunctionFS: `ep0` carries descriptors and control requests,
+//! `ep1` is the interrupt-in endpoint, and `ep2` is the interrupt-out endpoint.
 
 use super::{now_us, wait};
 use crate::audit::{HostAudit, HostAuditor};
@@ -51,7 +51,7 @@ impl Socket {
         report
     }
 
-    /// Ends the session and returns the audit.
+    /// Ends the current session and returns the audit of the host.
     pub fn conclude(&mut self) -> HostAudit {
         self.accountant.conclude(&self.gadget)
     }
@@ -60,10 +60,10 @@ impl Socket {
 /// A socket shared by several threads.
 pub type SharedSocket = Arc<Mutex<Socket>>;
 
-/// Longest packet of a full-speed interrupt endpoint, bytes.
+/// Maximum length of a packet on a full-speed interrupt endpoint, bytes.
 const PACKET_BYTES: usize = 64;
 
-/// Capacity of the queue of reports to the host; small, so that no report is old.
+/// Capacity of the queue of reports to the host; small, so that no report in it is old.
 const REPORTS_WAITING: usize = 2;
 
 /// Descriptors of one HID interface with an interrupt endpoint in each direction, polled every millisecond.
@@ -101,7 +101,8 @@ pub struct FunctionFs {
 }
 
 impl FunctionFs {
-    /// Registers the device with the kernel.
+    /// Registers the device with the kernel. `folder` is the mount point of FunctionFS, and `descriptor` is the report
+    /// descriptor.
     ///
     /// # Errors
     /// If the folder is not a FunctionFS, or the kernel rejects the descriptors.
@@ -147,14 +148,14 @@ struct Setup {
     length: usize,
 }
 
-/// Bytes of `struct usb_functionfs_event`.
+/// Length of `struct usb_functionfs_event`, bytes.
 const EVENT_BYTES: usize = 12;
 
-/// Waits up to a second for the next event; returns `None` if there was none.
+/// Waits up to a second for the next event; returns `None` if no complete event arrived.
 ///
-/// Waits with `poll`, because a blocking read holds a lock of the function. Disconnection needs the same lock right
-/// after it has queued its event. A reader that starts its next read before the lock is taken would block the
-/// disconnection forever.
+/// Waits with `poll`, because a blocking read holds a lock of the USB function. A disconnection first queues its event
+/// and then takes the same lock. A reader that starts its next read between the two would block the disconnection
+/// forever.
 fn next_event(control: &mut File) -> io::Result<Option<[u8; EVENT_BYTES]>> {
     const SOON_US: u64 = 1_000_000;
     if !wait(control, now_us() + SOON_US)? {
@@ -196,7 +197,7 @@ fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
     }
 }
 
-/// Answers a control request, or rejects it by a transfer in the opposite direction.
+/// Answers a control request. An unknown request for data is rejected by a transfer in the opposite direction.
 fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &SharedSocket) {
     const TO_HOST: u8 = 0x80;
     const GET_DESCRIPTOR: (u8, u8) = (0x81, 0x06);
@@ -238,7 +239,7 @@ fn serve_output(mut output: File, shared: &SharedSocket, answers: &SyncSender<Ve
     }
 }
 
-/// Sends reports to the host as the host requests them. Without a host, they are dropped.
+/// Sends reports to the host as the host requests them. Without a host, the reports are dropped.
 fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8>>) {
     while let Ok(report) = reports.recv() {
         match input.write_all(&report) {
@@ -248,7 +249,7 @@ fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8
     }
 }
 
-/// Advances the gadget every millisecond while it is connected.
+/// Advances the gadget every millisecond while it is connected, until `until_us`.
 fn keep_time(shared: &SharedSocket, reports: &SyncSender<Vec<u8>>, until_us: u64) {
     let mut step_us = now_us();
     while step_us < until_us {

@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Opens a line in raw mode.
+/// Opens the serial line at `path` in raw mode.
 ///
 /// # Errors
 /// If the path cannot be opened or is not a terminal.
@@ -20,7 +20,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Serves the line until `until_us`.
+/// Answers the host on the line, and advances and audits the gadget every millisecond, until `until_us`.
 ///
 /// # Errors
 /// If a read or write fails, for example because the line hangs up.

@@ -6,14 +6,14 @@ use crate::gadget::{Gadget, STEP_US};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 
-/// Bytes of `struct uhid_event`.
+/// Length of `struct uhid_event`, bytes.
 const EVENT_BYTES: usize = 4380;
 const NAME_BYTES: usize = 128;
 const PLACE_BYTES: usize = 64;
 const UNIQUE_BYTES: usize = 64;
 const DATA_BYTES: usize = 4096;
 
-/// Types of events.
+/// Types of `uhid` events.
 mod event {
     pub const DESTROY: u32 = 1;
     pub const OUTPUT: u32 = 6;
@@ -25,7 +25,7 @@ mod event {
     pub const SET_REPORT_REPLY: u32 = 14;
 }
 
-/// Identity that the device reports.
+/// Identity that the emulated device reports to the kernel.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// Human-readable name.
@@ -36,7 +36,7 @@ pub struct Identity {
     pub descriptor: Vec<u8>,
 }
 
-/// A device registered with the kernel. Dropping it removes the device.
+/// A device registered with the kernel. Dropping the value removes the device from the kernel.
 pub struct Uhid {
     file: File,
 }
@@ -92,7 +92,7 @@ impl Uhid {
         Ok(Self { file })
     }
 
-    /// Handles requests of the kernel and advances the gadget until `until_us`.
+    /// Handles requests of the kernel, and advances and audits the gadget every millisecond, until `until_us`.
     ///
     /// # Errors
     /// If a read from or write to the kernel fails.
@@ -152,7 +152,7 @@ impl Drop for Uhid {
     }
 }
 
-/// Removes the leading zero of reports without an id.
+/// Removes the zero byte that precedes a report without an id.
 fn without_empty_id(report: &[u8]) -> &[u8] {
     report.strip_prefix(&[0]).unwrap_or(report)
 }

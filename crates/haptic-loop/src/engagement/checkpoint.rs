@@ -4,7 +4,7 @@ use super::Engagement;
 use haptic_planar::checkpoint::Archive;
 
 impl Engagement {
-    /// Carries all values except the ramp time, which is a limit. Real-time: constant.
+    /// Archives or restores all values except the ramp time, which is a setting. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self { ramp_s: _, quiet_ticks, fraction, recovered } = self;
         archive.numbers([fraction, recovered]);

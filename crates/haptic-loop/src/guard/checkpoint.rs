@@ -5,8 +5,8 @@ use crate::fault::Fault;
 use haptic_planar::checkpoint::Archive;
 
 impl Guard {
-    /// Carries all values except the device, which does not change, and those derived from the limits
-    /// ([`Guard::set_limits`]). Real-time: constant.
+    /// Archives or restores all values except the device model, which does not change, and values derived from the
+    /// limits ([`Guard::set_limits`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             device: _,

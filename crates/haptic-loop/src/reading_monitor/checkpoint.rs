@@ -5,7 +5,8 @@ use haptic_planar::checkpoint::Archive;
 use nalgebra::Vector2;
 
 impl ReadingMonitor {
-    /// Carries all values except the service period, which belongs to the device, and the limits. Real-time: constant.
+    /// Archives or restores all values except the service period, which depends on the device, and the limits.
+    /// Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             service_period_s: _,

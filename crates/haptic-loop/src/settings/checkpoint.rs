@@ -4,7 +4,7 @@ use super::{MappingSettings, Safety};
 use haptic_planar::checkpoint::Archive;
 
 impl Safety {
-    /// Carries all values. Real-time: constant.
+    /// Archives or restores all values. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             max_force_n,
@@ -21,7 +21,7 @@ impl Safety {
 }
 
 impl MappingSettings {
-    /// Carries all values. Real-time: constant.
+    /// Archives or restores all values. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self { scale, rotation_rad, offset_m, axis, rail } = self;
         archive.numbers([scale, rotation_rad]);

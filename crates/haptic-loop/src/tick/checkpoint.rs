@@ -1,7 +1,7 @@
-//! Checkpoint of the whole loop after a tick. Another loop that reads it continues with the same bits. Recordings that
-//! start mid-run and black boxes start with one.
+//! Checkpoint of the whole loop after a tick. Another loop that reads the checkpoint continues with the same bits.
+//! Recordings that start in the middle of a run, and black boxes, begin with a checkpoint.
 //!
-//! The device is not part of it: its readings are recorded, and a replay supplies them.
+//! The device is not part of a checkpoint: its readings are recorded, and a replay supplies them.
 
 use super::HapticLoop;
 use crate::report::TickReport;
@@ -9,7 +9,7 @@ use crate::world::World;
 use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, archive_output};
 use haptic_planar::state::State;
 
-/// Maximum number of words for everything except the world.
+/// Maximum number of words for everything in the loop except the world.
 const WORDS_BESIDES: usize = 192;
 
 impl World {
@@ -20,8 +20,8 @@ impl World {
 }
 
 impl HapticLoop {
-    /// Writes everything that lasts from tick to tick; call it between two ticks. Real-time: one pass over the dynamic
-    /// bodies and near pairs of the world, about a nanosecond per word.
+    /// Writes to `image` everything that lasts from tick to tick; call it between two ticks. Real-time: one pass over
+    /// the dynamic bodies and near pairs of the world, about a nanosecond per word.
     pub fn write_checkpoint(&self, image: &mut Checkpoint) {
         let mut out = image.begin();
         out.word(&mut { self.ticks });
@@ -38,7 +38,7 @@ impl HapticLoop {
     /// Continues from a checkpoint of a loop with the same scene and the same kind of device. Not for use in the tick.
     ///
     /// # Errors
-    /// If the checkpoint does not fit; the loop is then unusable.
+    /// If the checkpoint does not fit this loop; the loop is then unusable.
     pub fn read_checkpoint(&mut self, image: &Checkpoint) -> Result<(), BadCheckpoint> {
         let mut from = image.read();
         from.word(&mut self.ticks);

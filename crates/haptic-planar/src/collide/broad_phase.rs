@@ -1,8 +1,9 @@
-//! Broad phase: finds near pairs from a grid over the fixed pieces and fat boxes around the dynamic ones.
+//! Broad phase: finds near pairs from a grid over the fixed pieces and *fat* (enlarged) bounding boxes of the dynamic
+//! ones.
 //!
 //! A dynamic piece is looked up again only when it leaves its fat box, so the cost of a tick does not depend on the
-//! number of fixed bodies. In the worst tick, for example after a teleport, all pieces leave their boxes at once; the
-//! cost bound includes one look-up for each dynamic piece.
+//! number of fixed bodies. In the worst case, for example after a teleport, all dynamic pieces leave their boxes in one
+//! tick; the cost bound therefore includes one look-up for each of them.
 
 use crate::collide::pair_table::{Pair, PairTable};
 use crate::scene::Scene;
@@ -25,8 +26,8 @@ pub struct LookUps {
     /// For each piece, whether it is dynamic and left its box in this tick.
     has_left: Vec<bool>,
     any_left: bool,
-    /// For each fixed piece, the stamp of the last look-up that visited it, so that a piece in several cells counts
-    /// once.
+    /// For each fixed piece, the stamp of the last look-up that visited it, so that a piece in several cells of the
+    /// grid counts once.
     seen: Vec<u32>,
     stamp: u32,
     /// Number of near pairs dropped in this tick because the table was full.
@@ -42,8 +43,8 @@ impl LookUps {
 }
 
 impl BroadPhase {
-    /// Creates a broad phase without near pairs, for a scene with its pieces placed at the start. Preallocates all
-    /// memory.
+    /// Creates a broad phase without near pairs, for a scene whose pieces are placed in their initial poses.
+    /// Preallocates all memory.
     pub fn new(scene: &Scene, placed: &[PlacedPiece]) -> Self {
         let around = |piece: usize| match scene.is_fixed_piece(piece) {
             true => Aabb::around(&placed[piece], scene.pieces[piece].radius_m),
@@ -60,7 +61,7 @@ impl BroadPhase {
         self.boxes[piece as usize]
     }
 
-    /// Sets the box of a piece to that of a checkpoint.
+    /// Sets the box of a piece when a checkpoint is restored.
     pub fn set_box(&mut self, piece: u32, around: Aabb) {
         self.boxes[piece as usize] = around;
     }
@@ -74,7 +75,8 @@ impl BroadPhase {
         self.table.clear();
     }
 
-    /// Ensures that the fat box of a dynamic piece contains the box it needs in this tick. Real-time: constant.
+    /// Replaces the fat box of a dynamic piece and marks the piece for a look-up, unless the fat box contains `needed`,
+    /// the box that the piece needs in this tick. Real-time: constant.
     #[inline]
     pub fn require_aabb(&mut self, look_ups: &mut LookUps, piece: usize, needed: &Aabb) {
         if !self.boxes[piece].contains(needed) {
@@ -84,7 +86,8 @@ impl BroadPhase {
         }
     }
 
-    /// Updates the near pairs. Real-time: one look-up for each piece that left its box.
+    /// Updates the near pairs. Real-time: one look-up for each piece that left its box, and one pass over the near
+    /// pairs.
     pub fn update_pairs(&mut self, look_ups: &mut LookUps, scene: &Scene) {
         look_ups.dropped = 0;
         if !look_ups.any_left {
@@ -137,7 +140,8 @@ impl BroadPhase {
         }
     }
 
-    /// Adds a pair unless it is already in the table or cannot touch. If the table is full, the nearest pairs are kept.
+    /// Adds the pair of the pieces `a` and `b`, unless it is already in the table or the pieces cannot touch. If the
+    /// table is full, the nearest pairs are kept.
     fn add(&mut self, look_ups: &mut LookUps, scene: &Scene, a: usize, b: usize) {
         let bodies = [scene.pieces[a].body as usize, scene.pieces[b].body as usize];
         if bodies[0] == bodies[1]
@@ -168,7 +172,7 @@ impl BroadPhase {
             self.table.remove(i);
             self.table.insert(pair);
         }
-        // Look up both pieces again in the next tick, when there may be capacity.
+        // Look up both pieces again in the next tick, when the table may have capacity.
         for piece in pair.pieces {
             if !scene.is_fixed_piece(piece as usize) {
                 self.boxes[piece as usize] = Aabb::NOWHERE;

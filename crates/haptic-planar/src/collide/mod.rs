@@ -1,4 +1,4 @@
-//! Collision detection: from all pieces to near pairs, and from a near pair to the geometry of its contact.
+//! Collision detection: finds the near pairs among all pieces, and the geometry of the contact of each near pair.
 
 pub(crate) mod broad_phase;
 pub(crate) mod narrow;

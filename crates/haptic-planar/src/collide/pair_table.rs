@@ -11,15 +11,15 @@ use crate::shape::features::FeatureCache;
 pub struct Pair {
     /// Indices of the pieces: the fixed one first or, if both are dynamic, the lower index first.
     pub pieces: [u32; 2],
-    /// Indices of their bodies.
+    /// Indices of the bodies of the two pieces, in the same order.
     pub bodies: [u32; 2],
     /// Coulomb coefficient of the pair.
     pub friction: f64,
     /// Restitution of the pair.
     pub restitution: f64,
-    /// Features of the last tick.
+    /// Features of the pair in the last tick.
     pub features: FeatureCache,
-    /// Impulses of the last tick.
+    /// Impulses of the pair in the last tick.
     pub warm_start: WarmStart,
 }
 
@@ -41,19 +41,20 @@ impl Pair {
 
 const EMPTY: u32 = u32::MAX;
 
-/// Pairs in insertion order, except that a removal moves the last pair into the gap, with an open-addressing index over
-/// their keys.
+/// A list of near pairs with an open-addressing hash index over their pieces. The pairs are in insertion order, except
+/// that a removal moves the last pair into the gap.
 #[derive(Clone, Debug)]
 pub struct PairTable {
     pairs: Vec<Pair>,
     capacity: usize,
-    /// Pair index for each slot; the table is at most half full, so probes stay short.
+    /// For each slot of the hash index, the position of a pair in `pairs`, or `EMPTY`. At most half of the slots are in
+    /// use, so probes stay short.
     slots: Vec<u32>,
     mask: usize,
 }
 
 impl PairTable {
-    /// Creates an empty table. Allocates all memory that it will ever need.
+    /// Creates an empty table for up to `capacity` pairs. Allocates all memory that the table will ever need.
     pub fn with_capacity(capacity: usize) -> Self {
         let size = (capacity.max(1) * 2).next_power_of_two().max(8);
         Self { pairs: Vec::with_capacity(capacity), capacity, slots: vec![EMPTY; size], mask: size - 1 }
@@ -74,7 +75,8 @@ impl PairTable {
         self.pairs.len() >= self.capacity
     }
 
-    /// Whether the pair of these pieces is in the table. Real-time: a short probe, at most the table's size.
+    /// Whether the pair of the pieces `a` and `b`, in this order, is in the table. Real-time: a short probe, in the
+    /// worst case over as many slots as there are pairs.
     pub fn contains(&self, a: u32, b: u32) -> bool {
         self.slots[self.probe(a, b)] != EMPTY
     }
@@ -119,7 +121,7 @@ impl PairTable {
         }
     }
 
-    /// Returns the slot of a key, or the empty slot in which it would be inserted.
+    /// Returns the slot of the pair of the pieces `a` and `b`, or the empty slot in which the pair would be inserted.
     fn probe(&self, a: u32, b: u32) -> usize {
         let mut slot = home(a, b) & self.mask;
         while self.slots[slot] != EMPTY && self.pairs[self.slots[slot] as usize].pieces != [a, b] {
@@ -128,7 +130,7 @@ impl PairTable {
         slot
     }
 
-    /// Empties a slot and moves later entries of its run back, so that every probe still finds its key.
+    /// Empties a slot and moves later entries of its run back, so that every probe still finds its pair.
     fn vacate(&mut self, mut hole: usize) {
         self.slots[hole] = EMPTY;
         let mut slot = (hole + 1) & self.mask;

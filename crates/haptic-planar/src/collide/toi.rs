@@ -1,7 +1,8 @@
 //! Time of impact of fast pairs, whose pieces move farther within the tick than their contact margin covers.
 //!
-//! Conservative advancement: no contact can occur before the gap divided by the fastest possible approach speed has
-//! elapsed. A bounded number of such advances either reaches the end of the tick or stops close to the contact.
+//! The method is conservative advancement: the pieces can move for a time equal to the gap divided by the highest
+//! possible approach speed without touching. A bounded number of such advances either reaches the end of the tick or
+//! stops close to the contact.
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
 use crate::math::integrate_rotation;
@@ -11,25 +12,27 @@ use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Relative motion in one tick above which a pair needs its time of impact, m; the contact margin covers smaller
-/// motions.
+/// Relative motion in one tick above which the time of impact of a pair is computed, m; the contact margin covers
+/// smaller motions.
 pub const FAST_M: f64 = 5e-3;
-/// Maximum number of advances of one pair. The time reached by the last one counts as the time of impact.
+/// Maximum number of advances of one pair. The time reached by the last advance counts as the time of impact.
 pub const MAX_ADVANCES: usize = 16;
 /// Number of equal substeps from the time of impact to the end of the tick.
 pub const SUBSTEPS: usize = 32;
-/// Advances in a budget, shared by all pairs. A pair for which none is left is not followed beyond the time it has
-/// reached.
+/// Number of advances in a [`ToiBudget`], shared by all pairs. When it is used up, a pair is not followed beyond the
+/// time it has reached.
 pub const ADVANCES_PER_TICK: usize = 64;
-/// Substeps in a budget, shared by all pairs.
+/// Number of substeps in a [`ToiBudget`], shared by all pairs.
 pub const SUBSTEPS_PER_TICK: usize = 128;
 /// Gap at which the advancement ends, m.
 const TARGET_GAP_M: f64 = 5e-5;
 
-/// Additional depth that counts as penetration, m; less is a grazing contact.
+/// Increase of the depth after the time of impact above which a pair counts as penetrating, m. With a smaller increase,
+/// it only grazes.
 const PENETRATION_M: f64 = 2e-4;
 
-/// Advances and substeps left. A tick uses up to two budgets: one before the impacts and one after them.
+/// Numbers of advances and substeps that are left. A tick uses up to two budgets: one before the impacts and one after
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub struct ToiBudget {
     advances: usize,
@@ -55,22 +58,22 @@ impl ToiBudget {
     }
 }
 
-/// Poses of two pieces at a time within the tick.
+/// A time within the tick, with the poses of two pieces at that time.
 pub struct TimeOfImpact {
     /// Time after the start of the tick, s.
     pub time_s: f64,
     /// The pieces at that time.
     pub placed: [PlacedPiece; 2],
-    /// Centres of mass of their bodies at that time, world, m.
+    /// Centres of mass of the pieces' bodies at that time, world, m.
     pub centres: [Vector2<f64>; 2],
-    /// (cos, sin) of their angles at that time.
+    /// (cos, sin) of the bodies' angles at that time.
     pub rotations: [Vector2<f64>; 2],
     /// Whether the budget ran out before the pieces met, so that the rest of the tick is unknown.
     pub is_uncertain: bool,
 }
 
 impl TimeOfImpact {
-    /// Returns the two sides at that time.
+    /// Returns the two sides in their poses at the time of impact.
     fn sides<'m>(&'m self, a: &PairSide<'m>, b: &PairSide<'m>) -> (PairSide<'m>, PairSide<'m>) {
         (
             PairSide { placed: &self.placed[0], centre_m: self.centres[0], rotation: self.rotations[0], ..*a },
@@ -79,8 +82,9 @@ impl TimeOfImpact {
     }
 }
 
-/// Returns the time and poses at which the pair first comes close within `horizon_s`; `None` if it does not. Real-time:
-/// at most [`MAX_ADVANCES`] queries.
+/// Returns the time and poses at which the gap of the pair first falls to [`TARGET_GAP_M`], or which its last advance
+/// reached. Returns `None` if the pieces stay apart until `horizon_s`. Real-time: at most [`MAX_ADVANCES`] calls of
+/// [`track`].
 fn time_of_impact(
     a: &PairSide,
     b: &PairSide,
@@ -113,7 +117,7 @@ fn time_of_impact(
     Some(toi)
 }
 
-/// Returns the poses of both pieces after a time.
+/// Returns the poses of both pieces after `time_s` at constant velocities.
 fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     let moved = |side: &PairSide| {
         let centre = side.centre_m + side.velocity_m_per_s * time_s;
@@ -125,10 +129,11 @@ fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
 }
 
 /// Returns the fraction of its displacement that a fast pair can make before it penetrates. The velocities of the sides
-/// are their displacements divided by the tick. Real-time: at most [`MAX_ADVANCES`] and [`SUBSTEPS`] queries.
+/// are their displacements divided by the duration of the tick. Real-time: at most [`MAX_ADVANCES`] calls of [`track`]
+/// and [`SUBSTEPS`] + 1 of [`collide`].
 ///
-/// From the time of impact on, the pair is followed in equal substeps: it may only graze, and a rotating body may come
-/// back.
+/// From the time of impact on, the pair is followed in equal substeps, because it may only graze, and a rotating body
+/// may come back.
 pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
     let mut cache = FeatureCache::default();
     let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return 1.0 };
@@ -147,7 +152,7 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 
     1.0
 }
 
-/// Returns the penetration of the pair at a time, m.
+/// Returns the penetration of the pair in the poses of `then`, m.
 fn depth(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut FeatureCache) -> f64 {
     let (then_a, then_b) = then.sides(a, b);
     collide(&then_a, &then_b, Near::within(2.0 * TARGET_GAP_M), cache)
@@ -158,8 +163,9 @@ fn least(a: f64, b: &f64) -> f64 {
     a.min(*b)
 }
 
-/// Returns the contact of a pair that meets later in the tick, and the centres of its bodies at that time. The gaps are
-/// extrapolated back to the start of the tick along the approach.
+/// Returns the contact of a pair that meets later in the tick, and the centres of mass of its bodies at that time. The
+/// gaps are extrapolated back to the start of the tick at the approach speed. Returns `None` if the pair does not meet
+/// later in the tick or the budget is used up.
 pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,

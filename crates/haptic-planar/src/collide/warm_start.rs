@@ -8,26 +8,26 @@ use nalgebra::Vector2;
 pub struct BlockImpulse {
     /// Normal impulses of the two points; the second is zero if there is a single point.
     pub normal: [f64; 2],
-    /// Tangential impulse, shared by both points.
+    /// Tangential impulse of both points together.
     pub tangent: f64,
 }
 
-/// Mode of a contact: which points carry load, and whether it slips.
+/// Mode of a contact: which points carry load, and whether the contact slips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// No load.
+    /// No point carries load.
     #[default]
     Open,
-    /// These points carry load, without slip.
+    /// The given points carry load, without slip.
     Stick(Loaded),
-    /// These points carry load, with slip along +t.
+    /// The given points carry load, with slip along +t.
     SlideForward(Loaded),
-    /// These points carry load, with slip along −t.
+    /// The given points carry load, with slip along −t.
     SlideBack(Loaded),
 }
 
 impl Mode {
-    /// Returns the same mode for a contact with a single point.
+    /// Returns the corresponding mode of a contact with a single point.
     pub fn for_single_point(self) -> Self {
         match self {
             Self::Open => Self::Open,
@@ -38,7 +38,7 @@ impl Mode {
     }
 }
 
-/// Points that carry load.
+/// Points of a contact that carry load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
     /// Both points.
@@ -52,9 +52,10 @@ pub enum Loaded {
 /// Impulses of a contact in the last tick, used as the first guess of the next solve.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WarmStart {
-    /// Normal of the contact; zero if there was none.
+    /// Unit normal of the contact, world; zero if there was no contact.
     pub normal: Vector2<f64>,
-    /// Impulses, N·s; the normal ones are indexed by the end of the manifold along its tangent.
+    /// Impulses, N·s. The index of a normal impulse is the end of the manifold at which it acts, in the order of the
+    /// tangent.
     pub impulse: BlockImpulse,
     /// Mode of the contact.
     pub mode: Mode,

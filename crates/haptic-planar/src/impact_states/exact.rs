@@ -1,21 +1,23 @@
-//! Choice 1, the exact collision state: advances from contact to contact. Its cost has no useful bound, so it is for
-//! simulation only.
+//! Choice 1, the exact collision state: the tick advances from contact to contact. Its cost has no useful bound, so it
+//! is for simulation only.
 
 use super::hit::at_start;
 use super::{Tally, Tick};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Maximum number of contacts in one tick; the time that remains after them is lost.
+/// Maximum number of contacts in one tick; the time that remains after the last of them is lost.
 const MAX_CONTACTS: usize = 10_000;
-/// Number of bisections in the search for the time of a contact: from a millisecond to below a femtosecond.
+/// Number of bisections in the search for the time of a contact. They reduce its uncertainty from a millisecond to less
+/// than a femtosecond.
 const EXACT_HALVINGS: usize = 42;
-/// Duration of one bounce of a contact that is only pressed together, s (the micro-collisions of Mirtich & Canny). A
-/// shorter bounce is closer to a steady force and costs more contacts.
+/// Duration of one bounce of a resting contact, s (a micro-collision of Mirtich & Canny). A shorter bounce is closer to
+/// a steady force and costs more contacts.
 const REST_S: f64 = 1e-5;
 
 impl Tick<'_> {
-    /// Advances to the first contact, applies its impulse and repeats this until the tick is over.
+    /// Advances to the first contact, applies its impulse and repeats this until the tick is over. Returns the sums
+    /// over all contacts.
     pub(super) fn advance_to_contacts(&mut self) -> Tally {
         let mut tally = Tally::default();
         let mut left_s = TICK_S;
@@ -43,7 +45,7 @@ impl Tick<'_> {
         tally
     }
 
-    /// Moves the bodies and sums their displacements in this tick.
+    /// Moves the bodies by their displacements and adds these to the sums for this tick.
     fn move_and_sum(&mut self) {
         self.integrate_positions();
         for &body in &self.scene.dynamic_bodies {
@@ -54,7 +56,8 @@ impl Tick<'_> {
         }
     }
 
-    /// Returns the index of the pair that collides first within a time, and the last time at which it is free, s.
+    /// Returns the index of the pair that collides first within `within_s`, and the last time at which that pair is
+    /// free, s.
     fn first_contact(&mut self, within_s: f64) -> Option<(usize, f64)> {
         let mut first = None;
         let mut until_s = within_s;
@@ -91,7 +94,7 @@ impl Tick<'_> {
         let soon = bodies.map(|body| self.free_motion(body, REST_S));
         let Some(mut hit) = self.closest_point(index, at_start(), soon) else { return false };
         let (pull, drag) = hit.manifold.acceleration(&self.solver_bodies.all, hit.point);
-        // An approach that the forces explain is rest, not impact.
+        // An approach that the forces can explain is a resting contact, not an impact.
         if hit.approach > pull.min(0.0) * REST_S {
             hit.approach += pull * REST_S;
             hit.slip += drag * REST_S;

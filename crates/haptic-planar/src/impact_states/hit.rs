@@ -1,4 +1,4 @@
-//! One colliding pair: its depth, its retreat to a free position, and the impulse at its closest point.
+//! The collision of one pair: its depth, the retreat to a free position, and the impulse at the closest point.
 
 use super::{NEAR_M, SEARCH_HALVINGS, Tally, Tick};
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
@@ -11,7 +11,7 @@ use crate::solve::manifold::Manifold;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// A displacement of a body, m and rad.
+/// Displacement of a body's centre of mass, m, and change of its angle, rad.
 pub(super) type Displacement = (Vector2<f64>, f64);
 
 /// Returns zero displacements for the two bodies of a pair.
@@ -39,7 +39,7 @@ pub(super) struct Hit {
 }
 
 impl Tick<'_> {
-    /// Returns the displacement of a body after a time of free motion.
+    /// Returns the displacement of a body after `time_s` of free motion.
     pub(super) fn free_motion(&self, body: usize, time_s: f64) -> Displacement {
         let (solver_body, body_state) = (&self.solver_bodies.all[body], &self.state.bodies[body]);
         let half = time_s * time_s / 2.0;
@@ -49,8 +49,8 @@ impl Tick<'_> {
         )
     }
 
-    /// Returns the displacement of a body after a fraction of the tick: in free motion, or towards the position after a
-    /// collision.
+    /// Returns the displacement of a body after a fraction of the tick: in free motion or, if the body already had a
+    /// collision, as a fraction of its present displacement.
     fn partial_displacement(&self, body: usize, fraction: f64) -> Displacement {
         let solver_body = &self.solver_bodies.all[body];
         if fraction == 1.0 || solver_body.had_impact {
@@ -60,7 +60,7 @@ impl Tick<'_> {
         }
     }
 
-    /// Returns the poses of a pair's pieces and bodies, displaced by `displacements` from the start.
+    /// Returns the poses of a pair's pieces and bodies, displaced by `displacements` from their positions in the state.
     fn poses(&self, index: usize, displacements: [Displacement; 2]) -> [Pose; 2] {
         let pair = &self.state.broad_phase.table.pairs()[index];
         [0, 1].map(|which| {
@@ -74,7 +74,7 @@ impl Tick<'_> {
         })
     }
 
-    /// Returns the contact of a pair displaced by `displacements`, with the centres of its bodies there.
+    /// Returns the contact of a pair displaced by `displacements`, with the displaced centres of mass of its bodies.
     fn geometry_at(
         &self,
         index: usize,
@@ -119,7 +119,7 @@ impl Tick<'_> {
         depth_m
     }
 
-    /// Whether a depth counts as a collision: more than touching, and more than at the start of the tick.
+    /// Whether a depth counts as a collision: it must exceed [`TOUCHING_M`] and the depth at the start of the tick.
     pub(super) fn is_overlap(&self, index: usize, depth_m: f64) -> bool {
         if depth_m <= TOUCHING_M {
             return false;
@@ -128,7 +128,7 @@ impl Tick<'_> {
         depth_m > TOUCHING_M + self.depth_at(index, at_start(), &mut seed)
     }
 
-    /// Moves a colliding pair to its impact state and applies one impulse there.
+    /// Moves a colliding pair to its impact state and applies one impulse in that state.
     pub(super) fn retreat_and_resolve(&mut self, index: usize, choice: ImpactState, tally: &mut Tally) {
         let bodies = self.state.broad_phase.table.pairs()[index].bodies.map(|body| body as usize);
         let fraction = match choice {
@@ -146,7 +146,7 @@ impl Tick<'_> {
         }
     }
 
-    /// Returns the latest fraction of the tick at which a pair is free, by a few bisections.
+    /// Returns the latest fraction of the tick at which a pair is free, found by [`SEARCH_HALVINGS`] bisections.
     fn last_free_fraction(&self, index: usize) -> f64 {
         let pair = &self.state.broad_phase.table.pairs()[index];
         let (mut free, mut taken) = (0.0, 1.0);
@@ -160,8 +160,8 @@ impl Tick<'_> {
         free
     }
 
-    /// Moves a body back to a fraction of its displacement. For the first collision of a tick, it also sets the
-    /// velocity of the impact state.
+    /// Moves a body back to a fraction of its displacement. In the body's first collision of a tick, also sets its
+    /// velocity to that of the impact state.
     fn retreat(&mut self, body: usize, fraction: f64, choice: ImpactState) {
         let displacement = self.partial_displacement(body, fraction);
         let (solver_body, body_state) = (&mut self.solver_bodies.all[body], &self.state.bodies[body]);
@@ -180,8 +180,8 @@ impl Tick<'_> {
             body_state.angular_velocity_rad_per_s + solver_body.angular_acceleration * time_s;
     }
 
-    /// Returns the contact of a pair displaced by `displacements`, with the present velocities, at the point that
-    /// becomes deepest if the bodies move further by `ahead`.
+    /// Returns the collision of a pair displaced by `displacements`, with the present velocities. Its point is the one
+    /// that becomes deepest if the bodies move further by `ahead`.
     pub(super) fn closest_point(
         &self,
         index: usize,
@@ -202,7 +202,7 @@ impl Tick<'_> {
         Some(Hit { manifold, point, approach, slip, restitution: manifold.restitution })
     }
 
-    /// Applies one impulse to both bodies; none if the point does not close.
+    /// Applies the impulse of a hit to both bodies and adds it to the tally. Does nothing if the point does not close.
     pub(super) fn resolve_at(&mut self, hit: &Hit, tally: &mut Tally) {
         if hit.approach >= 0.0 {
             return;

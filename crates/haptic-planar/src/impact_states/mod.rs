@@ -3,7 +3,7 @@
 //! The framework is that of the paper. In a fixed step, every body moves freely by the trapezoidal rule, and the
 //! closest features are tracked. A pair that overlaps in this tentative state is moved to an *impact state*, receives
 //! one impulse at its closest point, and stays there. Several collisions of a tick are processed one after the other,
-//! each in the state that the previous ones left. Only the impact state differs:
+//! each in the state that the previous ones left. The choices differ only in the impact state:
 //!
 //! | choice | position | velocity | rest of the tick |
 //! |---|---|---|---|
@@ -14,8 +14,9 @@
 //! | 5 as printed | q₀⁺ | v₁ | lost |
 //! | 6 force and impulse | q₀ + T (v₀ + v₁)/2 | v₀ and v₁ | – |
 //!
-//! The coupling is solved inside the free motion by the same trapezoidal rule, so a free tool gains no energy. Its
-//! force is that of the displacement finally accepted. The default impact state does not use this module.
+//! The coupling is solved inside the free motion by the same trapezoidal rule, so a free tool gains no energy. The
+//! coupling force is computed from the displacement that is finally accepted. The default impact state does not use
+//! this module.
 
 mod exact;
 mod hit;
@@ -36,10 +37,10 @@ use nalgebra::Vector2;
 
 /// Maximum number of rounds over the collisions of a tick; pairs that still collide afterwards stay at q₀.
 const MAX_ROUNDS: usize = 16;
-/// Number of bisections in the search for the last free position of a tick (choices 4 and 5): to a sixteenth of the
-/// tick.
+/// Number of bisections in the search for the last free position of a tick (choices 4 and 5), which is found to within
+/// a sixteenth of the tick.
 const SEARCH_HALVINGS: usize = 4;
-/// Distance within which two pieces are near, m.
+/// Margin within which two pieces count as near, in addition to their motion in the tick, m.
 const NEAR_M: f64 = 1e-3;
 
 /// Sums over the collisions of one tick.
@@ -58,7 +59,7 @@ struct Tally {
     tool_depth_m: f64,
 }
 
-/// Scratch memory of one tick.
+/// Scratch memory of a step with one of these impact states.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     solver_bodies: SolverBodies,
@@ -80,8 +81,8 @@ struct Tick<'a> {
     look_ups: &'a mut LookUps,
 }
 
-/// Performs one step with the scene's impact state. Real-time: one pass over the near pairs in each of at most
-/// [`MAX_ROUNDS`] rounds, plus one for each dynamic body and one more; choice 1 is for simulation only.
+/// Performs one step with the scene's impact state. Real-time: one pass over the near pairs per round, with at most
+/// [`MAX_ROUNDS`] + 1 rounds plus one for each dynamic body. Choice 1 is for simulation only.
 pub fn step(scene: &Scene, state: &mut State, scratch: &mut Scratch, input: Option<&CouplingInput>) -> StepOutput {
     let Scratch { solver_bodies, look_ups } = scratch;
     let mut tick = Tick { scene, state, solver_bodies, look_ups };
@@ -136,8 +137,8 @@ impl Tick<'_> {
         Some(coupling)
     }
 
-    /// Returns the coupling force on the tool for the displacement that was accepted, world, N. The limit does not
-    /// apply on a rail.
+    /// Returns the coupling force on the tool for the displacement that was finally accepted, world, N. With a rail,
+    /// the force is not limited.
     fn pull(&self, coupling: &ImplicitCoupling, input: &CouplingInput) -> Vector2<f64> {
         let solver_body = &self.solver_bodies.all[coupling.body()];
         let force = coupling
@@ -151,7 +152,7 @@ impl Tick<'_> {
         self.displace_all(TICK_S);
         self.find_near_pairs();
         let mut tally = Tally::default();
-        // After the cap, every round returns at least one more body to its start, where nothing overlaps.
+        // After `MAX_ROUNDS`, every round returns at least one more body to its start, where nothing overlaps.
         for round in 0..=MAX_ROUNDS + self.scene.dynamic_bodies.len() {
             let choice = if round < MAX_ROUNDS { choice } else { ImpactState::Previous };
             if !self.each_overlap(&mut tally, |state, index, tally| {
@@ -178,7 +179,7 @@ impl Tick<'_> {
         }
     }
 
-    /// Finds the near pairs along all displacements.
+    /// Finds the near pairs along the displacements of all bodies.
     fn find_near_pairs(&mut self) {
         for &body in &self.scene.dynamic_bodies {
             let solver_body = &self.solver_bodies.all[body];
@@ -192,7 +193,8 @@ impl Tick<'_> {
         self.state.broad_phase.update_pairs(self.look_ups, self.scene);
     }
 
-    /// Calls `solve` for every pair that overlaps at its present displacement, in turn; returns whether there was one.
+    /// Calls `solve` in turn for every pair that overlaps at its present displacements, and records the depth of every
+    /// other pair. Returns whether any pair overlapped.
     fn each_overlap(&mut self, tally: &mut Tally, mut solve: impl FnMut(&mut Self, usize, &mut Tally)) -> bool {
         let mut any = false;
         (tally.depth_m, tally.tool_depth_m) = (0.0, 0.0);

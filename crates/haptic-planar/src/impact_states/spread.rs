@@ -12,12 +12,13 @@ use crate::scene::description::ImpactState;
 use crate::tick::TICK_S;
 
 impl Tick<'_> {
-    /// Applies a constant force over the tick to colliding pairs, one after the other.
+    /// Applies a constant force over the tick to each colliding pair, one after the other. Returns the sums over all
+    /// collisions.
     pub(super) fn spread_impulses(&mut self) -> Tally {
         self.displace_all(TICK_S);
         self.find_near_pairs();
         let mut tally = Tally::default();
-        // After the cap, every round returns at least one more body to its start, where nothing overlaps.
+        // After `MAX_ROUNDS`, every round returns at least one more body to its start, where nothing overlaps.
         for round in 0..=MAX_ROUNDS + self.scene.dynamic_bodies.len() {
             if !self.each_overlap(&mut tally, |state, index, tally| match round {
                 0 => state.resolve_over_tick(index, tally),
@@ -31,7 +32,8 @@ impl Tick<'_> {
         tally
     }
 
-    /// Applies the impulse of an impact with v₀ and the impulse that balances the tick's forces.
+    /// Applies the impulse of an impact with the velocity v₀ and the impulse that balances the other forces of the
+    /// tick.
     fn resolve_over_tick(&mut self, index: usize, tally: &mut Tally) {
         let Some(hit) = self.point_at_start(index) else { return };
         let (pull, drag) = hit.manifold.acceleration(&self.solver_bodies.all, hit.point);

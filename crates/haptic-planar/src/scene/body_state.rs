@@ -31,7 +31,8 @@ impl BodyState {
         }
     }
 
-    /// Returns the origin of the body's frame, world, m, and this state with the velocity of that point.
+    /// Returns the position of the origin of the body's shape frame, world, m, and a copy of this state with the
+    /// velocity of that origin.
     pub fn at_origin(&self, body: &Body) -> (Vector2<f64>, Self) {
         let origin_from_centre = rotate(self.rotation, -body.centre_m);
         let around = Vector2::new(-origin_from_centre.y, origin_from_centre.x) * self.angular_velocity_rad_per_s;

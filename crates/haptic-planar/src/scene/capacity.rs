@@ -1,17 +1,17 @@
-//! Capacity for near pairs, computed from the geometry at load.
+//! Capacity for near pairs, computed from the geometry when a scene is loaded.
 
 use crate::scene::Scene;
 use crate::shape::aabb::{AABB_MARGIN_M, Aabb};
 use crate::shape::piece::PlacedPiece;
 
-/// Distance within which two pieces can be near, m: the margins of both fat boxes, and 2 mm for the motion of a fast
+/// Distance within which two pieces can be near, m: the margins of both fat boxes, plus 2 mm for the motion of a fast
 /// hand.
 const NEAR_M: f64 = 2.0 * AABB_MARGIN_M + 2e-3;
 /// Minimum number of fixed pieces counted as near each dynamic piece, so that small scenes have spare capacity.
 const MIN_PER_PIECE: usize = 4;
 
-/// Returns the number of near pairs that the scene can have at once: for each dynamic piece, the fixed pieces that can
-/// be near it at any position, and the dynamic pieces that can be packed around it.
+/// Returns the number of near pairs that the scene can have at once: the sum, over all dynamic pieces, of the fixed
+/// pieces that can be near the piece and half of the dynamic pieces that can be packed around it.
 pub fn near_pairs(scene: &Scene, placed: &[PlacedPiece]) -> usize {
     let fixed: Vec<Aabb> = (0..placed.len())
         .filter(|&i| scene.is_fixed_piece(i))
@@ -33,16 +33,16 @@ pub fn near_pairs(scene: &Scene, placed: &[PlacedPiece]) -> usize {
     (among_moving + with_fixed).min(possible)
 }
 
-/// Returns how many pieces of the smallest size fit around a piece of this size such that their boxes can meet; at most
-/// all other pieces.
+/// Returns how many pieces of size `smallest` can be packed around a piece of size `size` such that their boxes meet
+/// its box. The result is at most the number of other dynamic pieces. Sizes are in m.
 fn packed_around(size: f64, smallest: f64, count: usize) -> f64 {
     let reach = size + smallest + 2.0 * NEAR_M;
     let side = smallest / std::f64::consts::SQRT_2;
     (reach * reach / (side * side)).ceil().min(count.saturating_sub(1) as f64)
 }
 
-/// Returns the number of fixed pieces that can be near the largest dynamic piece at any position: at most those that
-/// meet the box of one of them grown by the size of the dynamic piece.
+/// Returns an upper bound of the number of fixed pieces that can be near a dynamic piece of `size` metres at the same
+/// time: the largest number of fixed boxes that meet any one fixed box after that box is grown by `size` and a margin.
 fn max_fixed_near(fixed: &[Aabb], size: f64) -> usize {
     let mut by_left: Vec<&Aabb> = fixed.iter().collect();
     by_left.sort_by(|a, b| a.low.x.total_cmp(&b.low.x));

@@ -1,7 +1,7 @@
 //! Decomposition of concave outlines into convex parts: ear clipping, then removal of every unnecessary cut.
 //!
 //! No corner is added or moved, so neighbouring parts share whole edges, bit for bit. The same outline always gives the
-//! same parts in the same order. Runs only at load.
+//! same parts in the same order. Runs only when a scene is loaded.
 
 use crate::math::{cross, cross_of, distance_to_segment_m};
 use crate::scene::polygon::{extent_m, is_convex};
@@ -9,8 +9,8 @@ use crate::shape::piece::MAX_CORNERS;
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Minimum sine of the turn at a corner of merged parts. At a flatter corner, two edges would lie on almost the same
-/// line.
+/// Minimum sine of the turning angle at a corner of merged parts. At a flatter corner, two edges would lie on almost
+/// the same line.
 const MIN_CORNER_SINE: f64 = 1e-6;
 
 /// Minimum distance between a cut and a corner that is not one of its ends, as a fraction of the outline's size.
@@ -26,7 +26,7 @@ pub enum DecomposeError {
     },
     /// No cut is clear of the other corners. Only outlines finer than the floating-point precision lead here.
     NoCut {
-        /// Number of corners left over.
+        /// Number of corners that could not be cut off.
         corners_left: usize,
     },
 }
@@ -50,7 +50,7 @@ impl std::error::Error for DecomposeError {}
 /// corners.
 ///
 /// # Errors
-/// Returns an error if the outline is convex with more corners than that, or too fine to cut.
+/// Returns an error if the outline is convex and has more than [`MAX_CORNERS`] corners, or if it is too fine to cut.
 pub fn convex_parts(outline: &[Vector2<f64>]) -> Result<Vec<Vec<Vector2<f64>>>, DecomposeError> {
     if is_convex(outline) {
         return match outline.len() {
@@ -85,7 +85,8 @@ impl Cutting<'_> {
         Ok(())
     }
 
-    /// Returns the ear with the largest minimum angle, so that slivers come last and are mostly avoided.
+    /// Returns the position in `left` of the tip of the best ear, the one whose smallest angle is largest. Slivers are
+    /// therefore cut last and mostly avoided.
     fn best_ear(&self, left: &[usize]) -> Option<usize> {
         let mut best = (0.0, None);
         for tip in 0..left.len() {
@@ -117,8 +118,8 @@ impl Cutting<'_> {
         })
     }
 
-    /// Removes unnecessary cuts by the rule of Hertel and Mehlhorn, longest cuts first. Without the limit of corners
-    /// per part, this leaves at most four times the minimum number of parts.
+    /// Removes unnecessary cuts by the rule of Hertel and Mehlhorn, longest cuts first. If the number of corners per
+    /// part were not limited, this would leave at most four times the minimum number of parts.
     fn remove_needless_cuts(&mut self) {
         let mut cuts = std::mem::take(&mut self.cuts);
         let length_m = |&(a, b): &(usize, usize)| (self.outline[a] - self.outline[b]).norm();
@@ -154,7 +155,7 @@ impl Cutting<'_> {
     }
 }
 
-/// Returns the corner at `tip` between its two neighbours.
+/// Returns the corner at `tip`, between the corners before and after it.
 fn around(corners: &[usize], tip: usize) -> [usize; 3] {
     let count = corners.len();
     [corners[(tip + count - 1) % count], corners[tip], corners[(tip + 1) % count]]

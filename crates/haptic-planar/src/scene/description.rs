@@ -10,9 +10,10 @@ pub struct SceneDescription {
     pub gravity_m_per_s2: Vector2<f64>,
     /// Restitution law.
     pub restitution_law: RestitutionLaw,
-    /// State in which impacts are resolved.
+    /// Impact state: the position and velocity at which impacts are resolved.
     pub impact_state: ImpactState,
-    /// Rolling friction after Sauer et al., m: the torque against the rotation is this length times the normal force.
+    /// Rolling friction after Sauer et al., m: the torque against the rotation is at most this length times the normal
+    /// force.
     pub rolling_friction: f64,
     /// Air drag after Sauer et al., N·m·s/rad: the torque against the rotation per rad/s.
     pub air_drag_n_m_s_per_rad: f64,
@@ -44,9 +45,9 @@ impl Default for SceneDescription {
 pub struct BodyDescription {
     /// Unique name.
     pub name: String,
-    /// Whether the body is fixed: it never moves.
+    /// Whether the body is fixed, so that it never moves.
     pub fixed: bool,
-    /// Initial position of the shape's frame, world, m.
+    /// Initial position of the origin of the shape's frame, world, m.
     pub position_m: Vector2<f64>,
     /// Initial angle of the shape's frame, rad, anticlockwise.
     pub angle_rad: f64,
@@ -56,13 +57,13 @@ pub struct BodyDescription {
     pub rounding_m: f64,
     /// Mass per area, kg/m²; used if no mass is given.
     pub density_kg_per_m2: f64,
-    /// Mass, kg, if given.
+    /// Mass, kg, if given; otherwise computed from the density.
     pub mass_kg: Option<f64>,
-    /// Moment of inertia about the centre of mass, kg·m², if given.
+    /// Moment of inertia about the centre of mass, kg·m², if given; otherwise computed from the mass and the shape.
     pub inertia_kg_m2: Option<f64>,
-    /// Coulomb coefficient; a pair uses the geometric mean of its bodies.
+    /// Coulomb coefficient; a pair of bodies uses the geometric mean of their coefficients.
     pub friction: f64,
-    /// Coefficient of restitution; a pair uses the larger value of its bodies.
+    /// Coefficient of restitution; a pair of bodies uses the larger of their coefficients.
     pub restitution: f64,
     /// Initial velocity of the centre of mass, world, m/s.
     pub velocity_m_per_s: Vector2<f64>,
@@ -75,7 +76,7 @@ pub struct BodyDescription {
 }
 
 impl BodyDescription {
-    /// Returns a dynamic body with every optional value at its default.
+    /// Returns the description of a dynamic body with every optional value at its default.
     pub fn new(name: &str, shape: ShapeDescription) -> Self {
         Self {
             name: name.to_owned(),
@@ -100,22 +101,22 @@ impl BodyDescription {
 /// The outline of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShapeDescription {
-    /// A disc centred on the frame's origin.
+    /// A disc centred on the origin of the shape's frame.
     Disc {
         /// Radius, m.
         radius_m: f64,
     },
-    /// A box centred on the frame's origin.
+    /// A box centred on the origin of the shape's frame.
     Box {
         /// Full width (x) and height (y), m.
         size_m: Vector2<f64>,
     },
     /// A simple polygon, convex or concave, in either winding order.
     Polygon {
-        /// Corners, shape frame, m.
+        /// Corners in the shape's frame, m.
         corners_m: Vec<Vector2<f64>>,
     },
-    /// A segment along x, centred on the frame's origin and grown by a radius.
+    /// A segment along x, centred on the origin of the shape's frame and grown by a radius.
     Capsule {
         /// Distance between the centres of the two round ends, m.
         length_m: f64,
@@ -138,9 +139,9 @@ pub struct PairDescription {
 /// Description of the tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDescription {
-    /// Name of the body.
+    /// Name of the body that is the tool.
     pub body: String,
-    /// Handle in the shape's frame, m.
+    /// Position of the handle in the shape's frame, m.
     pub handle_m: Vector2<f64>,
 }
 
@@ -151,19 +152,20 @@ pub enum RestitutionLaw {
     /// Never adds energy.
     #[default]
     Stronge,
-    /// Ratio of the normal impulses of restitution and compression (Poisson).
+    /// Ratio of the normal impulse of restitution to that of compression (Poisson).
     Poisson,
 }
 
-/// The state in which an impact is resolved: the choices of Chang & Colgate 1997, section 4.3.
+/// Impact state: the position and velocity at which an impact is resolved. The numbers are those of the choices in
+/// Chang & Colgate 1997, section 4.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ImpactState {
-    /// Choice 5, made passive; see *Time and state of an impact* in `docs/physics.md`.
+    /// Choice 5, modified to be passive; see *Time and state of an impact* in `docs/physics.md`.
     #[default]
     InterState,
-    /// Choice 5 as printed in the paper. It gains energy and exists for comparison.
+    /// Choice 5 as printed in the paper. It gains energy and exists only for comparison.
     InterStateAsPrinted,
-    /// Choice 1, the exact collision state. Its cost has no bound, so it is for simulation only.
+    /// Choice 1, the exact collision state. Its cost has no useful bound, so it is for simulation only.
     Exact,
     /// Choice 2, the previous valid state.
     Previous,

@@ -3,7 +3,7 @@
 use crate::shape::aabb::Aabb;
 use nalgebra::Vector2;
 
-/// Maximum number of cells of the grid, up to the rounding to whole columns and rows.
+/// Approximate maximum number of cells of the grid; rounding up to whole columns and rows can exceed it.
 const MAX_CELLS: usize = 1 << 17;
 
 /// A uniform grid over the boxes of the fixed pieces; constant after loading.
@@ -13,7 +13,7 @@ pub struct Grid {
     cells_per_m: Vector2<f64>,
     columns: usize,
     rows: usize,
-    /// Index of the first entry of each cell: the entries of cell c are `entries[starts[c]..starts[c + 1]]`.
+    /// Position of the first entry of each cell: the entries of cell c are `entries[starts[c]..starts[c + 1]]`.
     starts: Vec<u32>,
     entries: Vec<u32>,
 }
@@ -79,13 +79,13 @@ impl Grid {
     fn window(&self, b: &Aabb) -> ((usize, usize), (usize, usize)) {
         let low = (b.low - self.origin).component_mul(&self.cells_per_m);
         let high = (b.high - self.origin).component_mul(&self.cells_per_m);
-        // The cast saturates, so positions far outside map to the border.
+        // The cast saturates, so positions far outside the grid map to its border.
         let clamp = |x: f64, n: usize| (x as usize).min(n - 1);
         ((clamp(low.x, self.columns), clamp(high.x, self.columns)), (clamp(low.y, self.rows), clamp(high.y, self.rows)))
     }
 
-    /// Returns the entries of the cells that a box covers, row by row. A piece that lies in several cells occurs
-    /// several times.
+    /// Returns the indices of the pieces in the cells that a box covers, one slice per row of the grid. A piece that
+    /// lies in several cells occurs several times.
     #[inline]
     pub fn rows_over(&self, b: &Aabb) -> impl Iterator<Item = &[u32]> {
         let (columns, rows) = self.window(b);

@@ -3,8 +3,8 @@
 //! Growing a polygon by r adds a strip of width r along each edge and a sector at each convex corner. At a reflex
 //! corner that turns by φ, the two strips instead overlap in a kite of area r² tan(φ/2), which is subtracted. The
 //! result is exact as long as the strips of edges that are not neighbours do not overlap. [`Growth::fits`] checks this
-//! edge by edge, but the overlap in a groove narrower than 2r between distant edges is counted twice. Runs only at
-//! load.
+//! for the two neighbours of each edge. The overlap of more distant edges, as in a groove narrower than 2r, is not
+//! detected and is counted twice. Runs only when a scene is loaded.
 
 use crate::math::cross;
 use nalgebra::Vector2;
@@ -39,7 +39,8 @@ impl AreaProperties {
         sums.about_centroid(Vector2::zeros())
     }
 
-    /// Returns the properties of a box with the full size `size_m`, centred on the origin and grown by `rounding_m`.
+    /// Returns the properties of a box of the full width and height `size_m`, centred on the origin and grown by
+    /// `rounding_m`.
     pub fn of_box(size_m: Vector2<f64>, rounding_m: f64) -> Self {
         Self::of_polygon(&box_corners(size_m), rounding_m)
     }
@@ -70,18 +71,18 @@ pub fn box_corners(size_m: Vector2<f64>) -> [Vector2<f64>; 4] {
     [Vector2::new(-x, -y), Vector2::new(x, -y), Vector2::new(x, y), Vector2::new(-x, y)]
 }
 
-/// Limit on the radius by which an outline can be grown before the strip along one edge vanishes between its reflex
-/// ends.
+/// Limit on the radius by which an outline can be grown. At the limit, the strip along one edge vanishes, because the
+/// kites at its reflex corners use up its whole length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// Index of the edge that vanishes first, from 0.
+    /// Index of the edge whose strip vanishes first, counted from 0.
     pub edge: usize,
-    /// Radius at which that edge vanishes, m; infinite for a convex outline.
+    /// Radius at which the strip along that edge vanishes, m; infinite for a convex outline.
     pub max_m: f64,
 }
 
 impl Growth {
-    /// Returns the limit for a tidy outline.
+    /// Returns the limit for a tidy outline (see [`crate::scene::polygon::tidy`]).
     pub fn limit_of(outline: &[Vector2<f64>]) -> Self {
         let count = outline.len();
         let eaten = |corner: usize| (-half_turn_tangent(outline, corner)).max(0.0);
@@ -93,7 +94,7 @@ impl Growth {
         (0..count).map(limit).fold(none, |least, next| if next.max_m < least.max_m { next } else { least })
     }
 
-    /// Whether growing the outline by this radius keeps part of every edge.
+    /// Whether part of the strip along every edge remains when the outline is grown by `rounding_m`.
     pub fn fits(&self, rounding_m: f64) -> bool {
         rounding_m < self.max_m
     }
@@ -117,7 +118,7 @@ fn outward(direction: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(direction.y, -direction.x)
 }
 
-/// Area, first moment and polar second moment about the origin, summed over shapes of either sign.
+/// Area, first moment and polar second moment about the origin, summed over shapes that are added or subtracted.
 #[derive(Default)]
 struct Sums {
     area: f64,
@@ -143,7 +144,7 @@ impl Sums {
         }
     }
 
-    /// Adds a rectangle. Its orientation is not needed, because its polar second moment does not depend on it.
+    /// Adds a rectangle. Its orientation is not needed, because it does not affect the polar second moment.
     fn add_rectangle(&mut self, centre: Vector2<f64>, length: f64, width: f64) {
         let area = length * width;
         self.add(area, centre, area * (length * length + width * width) / 12.0);

@@ -26,9 +26,9 @@ pub struct Scene {
     pub gravity_m_per_s2: Vector2<f64>,
     /// Restitution law.
     pub restitution_law: RestitutionLaw,
-    /// State in which impacts are resolved.
+    /// Impact state: the position and velocity at which impacts are resolved.
     pub impact_state: ImpactState,
-    /// Rolling friction: torque per newton of normal force, m.
+    /// Rolling friction: largest torque against the rotation per newton of normal force, m.
     pub rolling_friction_m: f64,
     /// Air drag: torque against the rotation per rad/s, N·m·s/rad.
     pub air_drag_n_m_s_per_rad: f64,
@@ -36,7 +36,7 @@ pub struct Scene {
     pub bodies: Vec<Body>,
     /// Convex pieces of all bodies, body by body.
     pub pieces: Vec<Piece>,
-    /// Overrides for individual pairs of bodies, sorted by body.
+    /// Overrides for individual pairs of bodies, sorted by the indices of the bodies.
     pub pairs: Vec<PairOverride>,
     /// The tool, if any.
     pub tool: Option<Tool>,
@@ -44,7 +44,7 @@ pub struct Scene {
     pub pair_capacity: usize,
     /// Indices of the dynamic bodies, in file order.
     pub(crate) dynamic_bodies: Vec<usize>,
-    /// Indices of the pieces of dynamic bodies.
+    /// Indices of the pieces of dynamic bodies, in ascending order.
     pub(crate) dynamic_pieces: Vec<u32>,
     /// Grid over the fixed pieces.
     pub(crate) grid: Grid,
@@ -53,7 +53,7 @@ pub struct Scene {
 /// Override for one pair of bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairOverride {
-    /// Indices of the bodies, the lower first.
+    /// Indices of the two bodies, the lower one first.
     pub bodies: [usize; 2],
     /// Coulomb coefficient of this pair, if given.
     pub friction: Option<f64>,
@@ -66,9 +66,9 @@ pub struct PairOverride {
 pub struct Body {
     /// Unique name.
     pub name: String,
-    /// Whether the body is fixed: it never moves.
+    /// Whether the body is fixed, so that it never moves.
     pub fixed: bool,
-    /// Range of its convex pieces in [`Scene::pieces`].
+    /// Range of the body's convex pieces in [`Scene::pieces`].
     pub pieces: Range<usize>,
     /// Mass, kg; infinite if fixed.
     pub mass_kg: f64,
@@ -76,9 +76,9 @@ pub struct Body {
     pub inertia_kg_m2: f64,
     /// Centre of mass in the shape's frame, m.
     pub centre_m: Vector2<f64>,
-    /// Largest distance of a point from the centre of mass, m.
+    /// Largest distance of a point of the body from its centre of mass, m.
     pub reach_m: f64,
-    /// Initial position of the shape's frame, world, m.
+    /// Initial position of the origin of the shape's frame, world, m.
     pub position_m: Vector2<f64>,
     /// Initial angle, rad, anticlockwise.
     pub angle_rad: f64,
@@ -97,7 +97,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// Returns the initial centre of mass, world, m, and (cos, sin) of the initial angle.
+    /// Returns the initial position of the centre of mass, world, m, and (cos, sin) of the initial angle.
     pub fn start_pose(&self) -> (Vector2<f64>, Vector2<f64>) {
         let (sine, cosine) = libm::sincos(self.angle_rad);
         let rotation = Vector2::new(cosine, sine);
@@ -108,13 +108,13 @@ impl Body {
 /// The tool: the body that is coupled to the hand.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
-    /// Index of the body.
+    /// Index of the tool in [`Scene::bodies`].
     pub body: usize,
-    /// Handle relative to the centre of mass, body frame, m.
+    /// Position of the handle relative to the centre of mass, body frame, m.
     pub handle_m: Vector2<f64>,
 }
 
-/// A problem in a description, with its location and the remedy.
+/// A problem in a scene description, with its location and a remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneError {
     /// Location in the description.
@@ -123,7 +123,7 @@ pub struct SceneError {
     pub problem: String,
     /// Message that describes a valid input.
     pub remedy: String,
-    /// Set if the description refers to a body that does not exist.
+    /// The name of a body that does not exist, if the description refers to one.
     pub unknown_name: Option<Box<UnknownName>>,
 }
 
@@ -136,14 +136,14 @@ pub struct UnknownName {
     pub candidates: Vec<String>,
 }
 
-/// A location in a description; keys are those of the scene file.
+/// A location in a scene description, given by the keys of the scene file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A key of `[world]`.
     World(&'static str),
-    /// A key of the `[[body]]` with this index, from 0.
+    /// A key of the `[[body]]` with this index, counted from 0.
     Body(usize, &'static str),
-    /// A key of the `[[pair]]` with this index, from 0.
+    /// A key of the `[[pair]]` with this index, counted from 0.
     Pair(usize, &'static str),
     /// A key of `[tool]`.
     Tool(&'static str),
@@ -158,7 +158,7 @@ impl fmt::Display for SceneError {
 impl std::error::Error for SceneError {}
 
 impl Scene {
-    /// Returns the pieces of all bodies in world coordinates, at the start.
+    /// Returns the pieces of all bodies in world coordinates, in their initial poses.
     pub(crate) fn placed_at_start(&self) -> Vec<PlacedPiece> {
         let placed = |piece: &Piece| {
             let (centre, rotation) = self.bodies[piece.body as usize].start_pose();
@@ -172,15 +172,15 @@ impl Scene {
         self.bodies[self.pieces[piece].body as usize].fixed
     }
 
-    /// Returns the Coulomb coefficient of a pair of bodies: its override, or the geometric mean. Real-time: one binary
-    /// search in the overrides.
+    /// Returns the Coulomb coefficient of a pair of bodies: its override, or the geometric mean of the coefficients of
+    /// the two bodies. Real-time: one binary search in the overrides.
     pub fn friction_of(&self, a: usize, b: usize) -> f64 {
         let given = self.pair_override(a, b).and_then(|pair| pair.friction);
         given.unwrap_or_else(|| (self.bodies[a].friction * self.bodies[b].friction).sqrt())
     }
 
-    /// Returns the restitution of a pair of bodies: its override, or the larger value. Real-time: one binary search in
-    /// the overrides.
+    /// Returns the restitution of a pair of bodies: its override, or the larger of the values of the two bodies.
+    /// Real-time: one binary search in the overrides.
     pub fn restitution_of(&self, a: usize, b: usize) -> f64 {
         let given = self.pair_override(a, b).and_then(|pair| pair.restitution);
         given.unwrap_or_else(|| self.bodies[a].restitution.max(self.bodies[b].restitution))

@@ -1,19 +1,18 @@
 //! Validation and normalisation of outlines given as lists of corners.
 //!
-//! Runs only at load. Every later step (decomposition, mass, seams) relies on the guarantees of [`tidy`]: the outline
-//! is simple and anticlockwise, has no flat corners, and features that are not neighbours are at least [`CLEARANCE_M`]
-//! apart.
+//! Runs only when a scene is loaded. Every later step (decomposition, mass, seams) relies on the guarantees of
+//! [`tidy`]: the outline is simple and anticlockwise, has no flat corners, and features that are not neighbours are at
+//! least [`CLEARANCE_M`] apart.
 
 use crate::math::{cross_of, distance_to_segment_m};
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Minimum distance between corners, and between a corner and an edge it does not belong to, m. Usually far below any
-/// size in a scene; a smaller value would admit slivers whose normals are dominated by rounding errors.
+/// Minimum distance between corners, and between a corner and an edge it does not belong to, m. It is far below the
+/// usual sizes in a scene; a smaller value would admit slivers whose normals are dominated by rounding errors.
 pub const CLEARANCE_M: f64 = 1e-6;
 
-/// Distance from the segment between its neighbours at which a corner counts as flat, as a fraction of the outline's
-/// size.
+/// Largest distance of a flat corner from the segment between its two neighbours, as a fraction of the outline's size.
 const FLATNESS: f64 = 1e-9;
 
 /// Reason why a list of corners is not a simple polygon. Indices count from 0 here and from 1 in messages.
@@ -35,7 +34,7 @@ pub enum OutlineError {
         first: usize,
         /// Index of the later corner.
         second: usize,
-        /// Distance between them, m.
+        /// Distance between the two, m.
         distance_m: f64,
     },
     /// All corners lie on one line.
@@ -53,7 +52,7 @@ pub enum OutlineError {
         corner: usize,
         /// Index of the edge.
         edge: usize,
-        /// Distance between them, m.
+        /// Distance between the two, m.
         distance_m: f64,
     },
 }
@@ -79,8 +78,8 @@ impl fmt::Display for OutlineError {
 
 impl std::error::Error for OutlineError {}
 
-/// Validates an outline and normalises it: anticlockwise, without flat corners. The first corner stays first unless it
-/// is flat.
+/// Validates an outline and returns it in normal form: anticlockwise and without flat corners. The first corner stays
+/// first unless it is flat.
 ///
 /// # Errors
 /// Returns the first reason why the outline is not a simple polygon.
@@ -100,14 +99,14 @@ pub fn is_convex(outline: &[Vector2<f64>]) -> bool {
     (0..count).all(|i| cross_of(outline[(i + count - 1) % count], outline[i], outline[(i + 1) % count]) > 0.0)
 }
 
-/// Returns the area by the shoelace formula, m²; positive if anticlockwise.
+/// Returns the signed area of an outline by the shoelace formula, m²; positive if the outline is anticlockwise.
 pub fn signed_area_m2(corners: &[Vector2<f64>]) -> f64 {
     // Computed relative to the first corner, so that an outline far from the origin loses no precision.
     let twice: f64 = corners.windows(2).map(|edge| cross_of(corners[0], edge[0], edge[1])).sum();
     0.5 * twice
 }
 
-/// Returns the longer side of the bounding box, m.
+/// Returns the length of the longer side of the bounding box of an outline, m.
 pub fn extent_m(corners: &[Vector2<f64>]) -> f64 {
     let low = corners.iter().fold(corners[0], |low, corner| low.inf(corner));
     let high = corners.iter().fold(corners[0], |high, corner| high.sup(corner));

@@ -5,11 +5,11 @@ use crate::scene::description::{BodyDescription, PairDescription, SceneDescripti
 use crate::scene::polygon::CLEARANCE_M;
 use nalgebra::Vector2;
 
-/// Largest permitted coordinate, m; far larger than any haptic scene, because precision falls with the distance from
-/// the origin.
+/// Largest permitted coordinate, m. It is far larger than any haptic scene; a limit is needed because precision falls
+/// with the distance from the origin.
 const MAX_COORDINATE_M: f64 = 1000.0;
 
-/// A part of the description, which creates errors that carry its location.
+/// A part of the description that is being validated. Creates errors that carry the location of this part.
 pub(super) struct At {
     place: Box<dyn Fn(&'static str) -> Place>,
     whose: String,
@@ -40,7 +40,8 @@ impl At {
         Err(self.error(key, problem, remedy))
     }
 
-    /// Checks a value. `name` is its name in messages, which differs from the key for shapes.
+    /// Returns an error unless `value` is finite and `good` is true. `name` is the name of the value in messages, which
+    /// differs from the key for shapes.
     fn check(&self, key: &'static str, name: &str, value: f64, good: bool, remedy: &str) -> Result<(), SceneError> {
         if good && value.is_finite() {
             return Ok(());

@@ -3,7 +3,8 @@
 use crate::shape::piece::PlacedPiece;
 use nalgebra::Vector2;
 
-/// Margin of a fat box, m. A smaller margin causes more look-ups, a larger one more pairs that do not touch.
+/// Margin by which the *fat* box of a dynamic piece is larger than needed, m. A smaller margin causes more look-ups, a
+/// larger one more near pairs that do not touch.
 pub const AABB_MARGIN_M: f64 = 2e-3;
 
 /// An axis-aligned box, world, m.
@@ -16,13 +17,13 @@ pub struct Aabb {
 }
 
 impl Aabb {
-    /// The empty box, which meets nothing.
+    /// The empty box, which meets no other box.
     pub const NOWHERE: Self = Self {
         low: Vector2::new(f64::INFINITY, f64::INFINITY),
         high: Vector2::new(f64::NEG_INFINITY, f64::NEG_INFINITY),
     };
 
-    /// Returns the box around a placed core, grown by `grow_m` on every side.
+    /// Returns the bounding box of a placed core, grown by `grow_m` on every side.
     #[inline]
     pub fn around(placed: &PlacedPiece, grow_m: f64) -> Self {
         let mut low = placed.corners[0];
@@ -35,7 +36,7 @@ impl Aabb {
         Self { low: low - grow, high: high + grow }
     }
 
-    /// Returns the box extended along a displacement.
+    /// Returns the smallest box that contains this box before and after the displacement `by`.
     #[inline]
     pub fn swept(self, by: Vector2<f64>) -> Self {
         Self { low: self.low + by.inf(&Vector2::zeros()), high: self.high + by.sup(&Vector2::zeros()) }

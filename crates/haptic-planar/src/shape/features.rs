@@ -5,7 +5,7 @@ use crate::shape::closest::Seed;
 /// Identifies the features of a contact, so that its impulses can be found in the next tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeatureId {
-    /// Owner of the face: 1 for the first piece, 2 for the second, 0 if there is no face (corner to corner).
+    /// Owner of the face: 1 for the first piece, 2 for the second, 0 if there is no face because two corners meet.
     pub face_of: u8,
     /// Index of the face, or of the first piece's corner if there is no face.
     pub face: u8,
@@ -13,7 +13,7 @@ pub struct FeatureId {
     pub other: u8,
 }
 
-/// Features of a near pair in the last tick, from which the next search starts.
+/// Features of a near pair in the last tick, from which the search of the next tick starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeatureCache {
     /// Features from which the walk to the closest features starts.

@@ -1,4 +1,4 @@
-//! Convex pieces of bodies, in the body's frame and in the world.
+//! Convex pieces of bodies, in the body frame and in the world frame.
 
 use crate::math::rotate;
 use nalgebra::Vector2;
@@ -6,14 +6,15 @@ use nalgebra::Vector2;
 /// Maximum number of corners of a convex piece; all corner arrays have this size.
 pub const MAX_CORNERS: usize = 16;
 
-/// A convex core (point, segment or polygon) grown by a radius, in its body's frame (origin at the centre of mass).
+/// A convex core (point, segment or polygon) grown by a radius, in the body frame, whose origin is the body's centre of
+/// mass.
 #[derive(Clone, Debug)]
 pub struct Piece {
     /// Index of the body that the piece belongs to.
     pub body: u32,
     /// Number of corners in use: 1 for a disc, 2 for a capsule, 3 or more for a polygon.
     pub count: u8,
-    /// Growth radius, m.
+    /// Radius by which the core is grown, m.
     pub radius_m: f64,
     /// Corners of the core, anticlockwise, body frame, m.
     pub corners: [Vector2<f64>; MAX_CORNERS],
@@ -22,16 +23,17 @@ pub struct Piece {
     pub normals: [Vector2<f64>; MAX_CORNERS],
     /// Largest distance of a point of the piece from the body's centre of mass, radius included, m.
     pub reach_m: f64,
-    /// Parts of the outline that a neighbour covers, if any; the neighbour cannot move relative to this piece.
+    /// Parts of the outline that neighbours cover; `None` if there are none. A neighbour is a piece that cannot move
+    /// relative to this one.
     pub seams: Option<Box<Seams>>,
 }
 
-/// Parts of a piece's outline that neighbours cover. Other bodies must not catch on them.
+/// Parts of a piece's outline that neighbours cover. Bodies that slide over the joint must not catch on them.
 #[derive(Clone, Debug)]
 pub struct Seams {
     /// Edges that neighbours cover: if bit `i` is set, edge `i` carries no contact.
     pub internal_edges: u16,
-    /// Outward directions in which each corner can be touched, body frame.
+    /// For each corner, the outward directions in which it can be touched, body frame.
     pub cones: [Cone; MAX_CORNERS],
 }
 
@@ -40,14 +42,14 @@ pub struct Seams {
 pub enum Cone {
     /// Every direction of the corner's own normal cone.
     Full,
-    /// Directions from the first unit vector anticlockwise to the second, less than half a turn.
+    /// Directions from the first unit vector anticlockwise to the second, which is less than half a turn away.
     Between(Vector2<f64>, Vector2<f64>),
-    /// No direction: the corner is covered from all sides.
+    /// No direction: neighbours cover the corner from all sides.
     Empty,
 }
 
 impl Piece {
-    /// Creates a piece without seams from corners in anticlockwise order; computes its normals and reach.
+    /// Creates a piece without seams from the corners of its core in anticlockwise order.
     ///
     /// # Panics
     /// If there are no corners or more than [`MAX_CORNERS`].
@@ -80,7 +82,7 @@ pub struct PlacedPiece {
     pub count: usize,
     /// Corners, anticlockwise, world, m.
     pub corners: [Vector2<f64>; MAX_CORNERS],
-    /// Unit outward normals, world.
+    /// Unit outward normals of the edges, world.
     pub normals: [Vector2<f64>; MAX_CORNERS],
 }
 
@@ -97,7 +99,7 @@ impl PlacedPiece {
         placed
     }
 
-    /// Moves the placed piece to another pose. Real-time: at most 16 corners.
+    /// Moves the placed piece to another pose of `piece`, given as in [`Self::new`]. Real-time: at most 16 corners.
     pub fn place(&mut self, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) {
         for i in 0..(piece.count as usize).min(MAX_CORNERS) {
             self.corners[i] = centre + rotate(rotation, piece.corners[i]);

@@ -1,9 +1,9 @@
 //! The contact law of one manifold, solved exactly by trying its modes.
 //!
-//! 0 ≤ P_i ⟂ u_i + b_i ≥ 0 and |P_t| ≤ μ (P₁ + P₂) opposing the slip, on end-of-tick velocities u = u₀ + K P. The
-//! unknowns are two normal impulses and one tangential impulse, because points of one straight edge share their slip.
-//! There are at most ten modes: open, and {both, first, second} × {stick, slide forward, slide back}. The mode of the
-//! last solve is tried first.
+//! The law is 0 ≤ P_i ⟂ u_i + b_i ≥ 0 and |P_t| ≤ μ (P₁ + P₂), where P_t opposes the slip, u = u₀ + K P are the
+//! velocities at the end of the tick and b_i is the bias. The unknowns are two normal impulses and only one tangential
+//! impulse, because the points lie on one straight edge and share their slip. There are at most ten modes: open, and
+//! {both, first, second} × {stick, slide forward, slide back}. The mode of the last solve is tried first.
 
 use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
 
@@ -25,10 +25,11 @@ pub struct InverseEffectiveMass {
     pub tt: f64,
 }
 
-/// Relative tolerance for accepting a mode, so that rounding errors do not reject all modes.
+/// Tolerance for accepting a mode, so that rounding errors do not reject all modes: relative for impulses, m/s for
+/// velocities.
 const SLACK: f64 = 1e-12;
 
-/// All modes with a load, in the order in which they are tried after the mode of the last solve.
+/// All modes in which a point carries load, in the order in which they are tried after the mode of the last solve.
 const LOADED_MODES: [Mode; 9] = [
     Mode::Stick(Loaded::Both),
     Mode::SlideForward(Loaded::Both),
@@ -41,13 +42,14 @@ const LOADED_MODES: [Mode; 9] = [
     Mode::SlideBack(Loaded::Second),
 ];
 
-/// Inverse for a mode with two loaded points, reused from sweep to sweep.
+/// Inverse of the equations of a mode with two loaded points, reused from sweep to sweep.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Factor {
     mode: Mode,
-    /// Rows of the 2×2 inverse for the normal impulses.
+    /// Rows of the 2×2 inverse that gives the normal impulses.
     inverse: [f64; 4],
-    /// Coefficients of the two normal impulses and of the slip in the tangential impulse; for sticking only.
+    /// Coefficients of the two normal impulses and of the slip in the formula for the tangential impulse; used only for
+    /// sticking.
     tangent_row: [f64; 3],
 }
 
@@ -82,7 +84,7 @@ impl Factor {
 /// The contact problem of one manifold, relative to its present impulses.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
-    /// Inverse effective mass.
+    /// Inverse effective mass of the manifold.
     pub mass: &'a InverseEffectiveMass,
     /// Coulomb coefficient.
     pub friction: f64,
@@ -95,8 +97,8 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Returns the impulses that satisfy the law, and their mode. Real-time: at most 16 attempts, each with a 2×2
-    /// solve.
+    /// Returns the impulses that satisfy the contact law, and their mode. The mode `last` is tried first. Real-time: at
+    /// most 16 attempts, each with a 2×2 solve.
     #[inline(always)]
     pub fn solve(&self, last: Mode, factor: &mut Factor) -> (BlockImpulse, Mode) {
         let attempt = match last {
@@ -183,7 +185,7 @@ impl Block<'_> {
     fn slide_both(&self, slip: f64, factor: &Factor) -> Option<BlockImpulse> {
         let ([p1, p2], m, inverse) = (self.impulse.normal, self.mass, &factor.inverse);
         let signed_friction = slip * self.friction;
-        // Difference between the present tangential impulse and that of sliding.
+        // Difference between the present tangential impulse and that of sliding with the present normal impulses.
         let off = self.impulse.tangent + signed_friction * (p1 + p2);
         let (w1, w2) = (m.n1t * off - self.normal[0], m.n2t * off - self.normal[1]);
         let (d1, d2) = (inverse[0] * w1 + inverse[1] * w2, inverse[2] * w1 + inverse[3] * w2);
@@ -218,7 +220,7 @@ impl Block<'_> {
         (p >= 0.0 && after * slip >= -SLACK && self.other_stays_open::<POINT>(&impulse)).then_some(impulse)
     }
 
-    /// Returns the velocities and inverse effective mass at one point when the other carries no load.
+    /// Returns the velocities and inverse effective mass at one point if the other point carries no load.
     #[inline(always)]
     fn one_point<const POINT: usize>(&self) -> OnePoint {
         let (point, m) = (POINT, self.mass);
@@ -253,7 +255,7 @@ impl Block<'_> {
     }
 }
 
-/// Inverse effective mass and velocities of one loaded point.
+/// Inverse effective mass and velocities of the only point that carries load.
 struct OnePoint {
     nn: f64,
     nt: f64,

@@ -1,9 +1,10 @@
 //! Contact solve over all manifolds: block Gauss–Seidel, accelerated by a nonsmooth nonlinear conjugate gradient
 //! method.
 //!
-//! Each manifold is solved exactly in turn against the velocities that the others left. With δ the change made by a
-//! sweep, β = ‖δ_k‖²/‖δ_{k−1}‖² in the norm of the diagonal of K; if β ≤ 1, the last direction times β is added. The
-//! last sweep is not accelerated, so the final impulses of every manifold satisfy its friction and sign limits.
+//! Each manifold is solved exactly in turn, for the velocities that the manifolds before it left. Let δ_k be the change
+//! of the impulses in sweep k, and β = ‖δ_k‖²/‖δ_{k−1}‖² in the norm of the diagonal of K. If β ≤ 1, the last search
+//! direction times β is added to the impulses. The last sweep is not accelerated, so the final impulses of every
+//! manifold satisfy its friction and sign limits.
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::solve::block::{Block, InverseEffectiveMass};
@@ -13,23 +14,25 @@ use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
 /// Maximum number of sweeps in a tick in which every near pair touches. A tick with fewer manifolds can make more
-/// sweeps at the same cost, so the cost bound of a tick is that of a full one.
+/// sweeps at the same cost, so the cost of a tick in which every near pair touches bounds that of every tick.
 pub const MAX_SWEEPS: usize = 64;
 /// Maximum number of sweeps in any tick: enough for a pile that is pressed hard; further sweeps gain little.
 const MAX_SWEEPS_OF_FEW: usize = 160;
-/// Conditions for ending the sweeps. Each row applies up to a number of manifolds. Its pairs are a minimum number of
-/// sweeps and a velocity, m/s: from that sweep on, the solve ends once a sweep changes no velocity by as much. The
-/// first pair of each row is a change too small to feel (1e-5 m/s is ten nanometres per tick). A few manifolds converge
-/// quickly and end early; a pile never converges completely.
+/// Conditions for ending the sweeps early. Each row applies up to its number of manifolds and has several pairs of a
+/// number of sweeps and a velocity, m/s. The solve ends if, for one of the pairs, it has made at least that number of
+/// sweeps and the last sweep changed every velocity by less than that velocity. The velocity of the first pair of each
+/// row is too small to feel (1e-5 m/s is ten nanometres per tick). With few manifolds, the sweeps converge quickly; in
+/// a pile, they never converge completely.
 const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
     [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
 /// Velocity change below which the solution counts as exact, m/s.
 const EXACT_M_PER_S: f64 = 1e-9;
 
-/// Impulse assigned to every manifold before each sweep of a forced step, N·s, so that the block searches its modes.
+/// Impulse assigned to every manifold before each sweep of a forced step, N·s, so that the block has to search for its
+/// mode.
 const FORCED_IMPULSE: BlockImpulse = BlockImpulse { normal: [1e-6; 2], tangent: 0.0 };
 
-/// Scratch memory of the solver.
+/// Scratch memory of the contact solver.
 #[derive(Clone, Debug)]
 pub struct Solver {
     /// Maximum number of manifolds in a tick.
@@ -68,7 +71,7 @@ impl Change {
 }
 
 impl Solver {
-    /// Preallocates memory for a scene.
+    /// Preallocates memory for a scene with these numbers of manifolds and bodies.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             capacity: manifolds,
@@ -80,8 +83,9 @@ impl Solver {
     }
 
     /// Solves the contacts with rolling friction (Sauer et al.): a torque of up to `lever_m` times the normal force
-    /// opposes the relative rotation of the two bodies. Its rows alternate with the manifolds, without acceleration.
-    /// Returns the number of sweeps. Real-time: at most [`MAX_SWEEPS`] passes over the manifolds.
+    /// opposes the relative rotation of the two bodies. In each sweep, the rolling friction of a manifold is solved
+    /// right after its contact law; the sweeps are not accelerated. Returns the number of sweeps. Real-time: at most
+    /// [`MAX_SWEEPS`] passes over the manifolds.
     pub fn run_rolling<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -150,7 +154,8 @@ impl Solver {
         max
     }
 
-    /// Returns the number of sweeps that cost no more than [`MAX_SWEEPS`] sweeps of a full tick.
+    /// Returns the number of sweeps that cost no more than [`MAX_SWEEPS`] sweeps in a tick in which every near pair
+    /// touches, at most [`MAX_SWEEPS_OF_FEW`].
     fn max_sweeps(&self, manifolds: usize, dynamic_bodies: usize) -> usize {
         (MAX_SWEEPS * (self.capacity + dynamic_bodies) / (manifolds + dynamic_bodies)).min(MAX_SWEEPS_OF_FEW)
     }
@@ -163,7 +168,8 @@ impl Solver {
             .extend(dynamic_bodies.iter().map(|&i| (solver_bodies[i].velocity, solver_bodies[i].angular_velocity)));
     }
 
-    /// Adds `keep` times the last direction, and updates the direction with the change of this sweep.
+    /// Adds `keep` times the last search direction to the impulses and velocities, and updates the direction with the
+    /// change made by this sweep.
     fn extrapolate(
         &mut self,
         manifolds: &mut [Manifold],
@@ -197,7 +203,8 @@ fn good_enough(manifolds: usize) -> &'static [(usize, f64)] {
     GOOD_ENOUGH.iter().find(|&&(max, _)| manifolds <= max).map_or(&[], |&(_, pairs)| pairs)
 }
 
-/// value += keep·along; along = keep·along + (value − before).
+/// Adds `keep` · `along` to `value`, and replaces `along` with `keep` · `along` + (`value` − `before`), where `value`
+/// is the one before the addition.
 #[inline]
 fn extrapolate_value(value: &mut f64, along: &mut f64, before: f64, keep: f64) {
     let carried = keep * *along;
@@ -205,7 +212,7 @@ fn extrapolate_value(value: &mut f64, along: &mut f64, before: f64, keep: f64) {
     *value += carried;
 }
 
-/// Solves every manifold once, in order.
+/// Solves every manifold once, in order, and returns the change.
 fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) -> Change {
     let mut change = Change::default();
     for manifold in manifolds {
@@ -214,7 +221,7 @@ fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies
     change
 }
 
-/// Solves one manifold against the velocities that the others left.
+/// Solves one manifold for the present velocities of its bodies and adds its change to `change`.
 #[inline]
 fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, change: &mut Change) {
     if P::FORCED {
@@ -244,7 +251,7 @@ fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, c
     manifold.apply_impulse(solver_bodies, &delta);
 }
 
-/// Reduces the relative rotation of two bodies as far as the normal force allows.
+/// Reduces the relative rotation of two bodies as far as rolling friction under the present normal force allows.
 fn relax_roll(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, lever_m: f64, change: &mut Change) {
     let [a, b] = manifold.bodies;
     let softness = solver_bodies.all[a].augmented_inverse_inertia + solver_bodies.all[b].augmented_inverse_inertia;

@@ -1,8 +1,9 @@
 //! The coupling of one tick, solved inside the step.
 //!
-//! Backward Euler: M̂ = M + J_hᵀ(T B + T² K)J_h, v = M̂⁻¹[M v₀ + T f + T J_hᵀ(K (x_d − x_h) + B ẋ_d)]. If no contact
-//! carries load, the midpoint rule is used instead: it is lossless, and its frequency is right. Both rules have the
-//! same stored energy, so they can be switched from tick to tick.
+//! Backward Euler: M̂ = M + J_hᵀ(T B + T² K)J_h, v = M̂⁻¹[M v₀ + T f + T J_hᵀ(K (x_d − x_h) + B ẋ_d)]. Here x_d is the
+//! position of the hand and x_h that of the handle. If no contact carries load, the midpoint rule is used instead,
+//! because it has no numerical damping and keeps the frequency of the oscillation. Both rules store the same energy, so
+//! the step can switch between them from tick to tick.
 
 use crate::input::CouplingInput;
 use crate::math::integrate_rotation;
@@ -14,9 +15,9 @@ use crate::solve::solver_body::{CoupledMass, SolverBodies, SolverBody};
 use crate::tick::TICK_S;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
-/// Stiffness across a rail, N/m. With less, a load would push the handle visibly off its line.
+/// Stiffness across a rail, N/m. With a smaller value, a contact force would push the handle visibly off its line.
 const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
-/// Damping across a rail, N·s/m; prevents oscillation in the stiff direction.
+/// Damping across a rail, N·s/m; prevents oscillation across the rail.
 const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
 
 /// The coupling of one tick.
@@ -25,7 +26,7 @@ pub struct ImplicitCoupling {
     tool: Tool,
     mass_kg: f64,
     inertia_kg_m2: f64,
-    /// Handle relative to the centre of mass in the middle of the tick, world, m.
+    /// Vector from the centre of mass to the handle in the middle of the tick, world, m.
     arm_m: Vector2<f64>,
     stiffness: Matrix2<f64>,
     damping: Matrix2<f64>,
@@ -34,7 +35,7 @@ pub struct ImplicitCoupling {
     /// Vector from the handle at the start of the tick to the hand at its end, world, m.
     stretch_m: Vector2<f64>,
     hand_displacement_m: Vector2<f64>,
-    /// Rest angle minus angle of the tool, rad.
+    /// Rest angle of the tool minus its angle at the start of the tick, rad.
     twist_rad: f64,
     saturated: bool,
     max_force_n: f64,
@@ -59,8 +60,8 @@ pub struct FreeMotion {
 }
 
 impl ImplicitCoupling {
-    /// Creates the coupling of this tick. Its force saturates at both ends alike: the gains are reduced such that the
-    /// predicted force stays within the limit.
+    /// Creates the coupling of this tick. If the predicted force exceeds the limit, the gains are reduced until it does
+    /// not, so that the same limited force acts on the hand and on the tool.
     pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, rest_angle_rad: f64) -> Self {
         let stretch = input.hand_m - (body_state.centre_m + rotate(body_state.rotation, tool.handle_m));
         let arm = middle_arm(tool, body_state);
@@ -108,7 +109,7 @@ impl ImplicitCoupling {
         } else {
             let inverse = self.inverse(resistance, angular_resistance);
             let free = inverse * Vector3::new(momentum.x, momentum.y, angular);
-            // The momentum includes the pull at the end of the arm; the matrix includes the resistance there.
+            // The momentum includes the pull at the handle, and the matrix includes the resistance there.
             solver_body.augmented_inverse_mass = inverse.m11;
             solver_body.augmented_inverse_inertia = inverse.m33;
             solver_body.velocity = free.xy();
@@ -121,8 +122,8 @@ impl ImplicitCoupling {
             (solver_body.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
     }
 
-    /// Applies an impact at τ after the start of the tick that changed the velocity of the body alone by ΔV = (dv, dw):
-    /// v += M̂⁻¹ (M + τ (T K + B)) ΔV.
+    /// Applies an impact on the tool at the time τ after the start of the tick: v += M̂⁻¹ (M + τ (T K + B)) ΔV. Without
+    /// the coupling, the impact would change the velocity by ΔV = (dv, dw).
     pub fn apply_impact(&self, solver_bodies: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
         let late = (self.stiffness * TICK_S + self.damping) * tau_s;
         let force = late * (dv + spin_cross(dw, self.arm_m));
@@ -133,7 +134,7 @@ impl ImplicitCoupling {
     }
 
     /// Returns the coupling force on the tool over the tick by backward Euler, clipped to the limit, world, N. The
-    /// clipped part is removed from the tool's velocity as well.
+    /// effect of the part that is clipped off is removed from the tool's velocity as well.
     #[inline(always)]
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
@@ -152,8 +153,8 @@ impl ImplicitCoupling {
         clipped
     }
 
-    /// Clips a force to the limit. On a rail, only the component along the rail is clipped, because the rail itself is
-    /// not limited.
+    /// Clips a force to the limit. On a rail, only the component along the rail is clipped, because the force of the
+    /// rail itself is not limited.
     fn clipped(&self, force: Vector2<f64>) -> Vector2<f64> {
         let limit = self.max_force_n;
         match self.rail {
@@ -166,12 +167,13 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Whether the midpoint rule can be used in this tick.
+    /// Whether the coupling allows the midpoint rule in this tick: the gains are not reduced by the force limit, and
+    /// there is no rail.
     pub fn allows_midpoint(&self) -> bool {
         !self.saturated && self.rail.is_none()
     }
 
-    /// Whether a force is within the limit.
+    /// Whether a force is within the force limit of the coupling.
     pub fn within_limit(&self, force: Vector2<f64>) -> bool {
         force.norm_squared() <= self.max_force_n * self.max_force_n
     }
@@ -198,8 +200,8 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Changes a free motion so that the point with the lever arm `arm_m` moves `by_m` farther along a direction.
-    /// Returns the impulse, N·s.
+    /// Changes a free motion so that the point with the lever arm `arm_m` moves `by_m` farther along `direction`.
+    /// Returns the impulse that this takes, N·s.
     pub fn displace(&self, free_motion: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
         let (dv, dw) = self.midpoint_response(direction, arm_m);
         let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
@@ -213,7 +215,8 @@ impl ImplicitCoupling {
         impulse
     }
 
-    /// Returns the change of the tool's velocities by an impulse under the midpoint rule.
+    /// Returns the change of the tool's linear and angular velocity by an impulse and an angular impulse under the
+    /// midpoint rule.
     fn midpoint_response(&self, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
         let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
         let angular_resistance =
@@ -226,14 +229,15 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Returns the force of the midpoint rule on the tool over a tick in which the handle moved by `step`, world, N.
+    /// Returns the coupling force on the tool by the midpoint rule, in a tick in which the handle moves by `step`,
+    /// world, N.
     pub fn midpoint_force(&self, step: Vector2<f64>) -> Vector2<f64> {
         self.stiffness * (self.stretch_m - (self.hand_displacement_m + step) / 2.0)
             + self.damping * (self.hand_displacement_m - step) / TICK_S
     }
 
-    /// Returns the energy stored in the coupling for a position of hand and handle and a twist, J. Beyond the limit the
-    /// spring force is constant.
+    /// Returns the energy stored in the coupling for the given positions of hand and handle and the given twist, J.
+    /// Beyond the stretch at which the force reaches its limit, the spring force is constant.
     pub fn stored_j(&self, hand_m: Vector2<f64>, handle_m: Vector2<f64>, twist_rad: f64) -> f64 {
         let stretch = hand_m - handle_m;
         let angular = 0.5 * self.angular_stiffness * twist_rad * twist_rad;
@@ -243,7 +247,7 @@ impl ImplicitCoupling {
         self.spring_j(along.abs()) + 0.5 * RAIL_STIFFNESS_N_PER_M * across.norm_squared() + angular
     }
 
-    /// Returns the energy of the spring at a stretch, J. Uses the full stiffness, because the reduction differs from
+    /// Returns the energy of the spring at a stretch, J. Uses the full stiffness, because the reduced one differs from
     /// tick to tick.
     fn spring_j(&self, stretch_m: f64) -> f64 {
         if self.full_stiffness * stretch_m <= self.max_force_n {
@@ -253,7 +257,7 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Returns the change of the stored energy over the tick, J.
+    /// Returns the change of the energy stored in the coupling over the tick, J.
     pub fn gain_j(&self, start: &BodyState, solver_body: &SolverBody) -> f64 {
         let step = self.handle_displacement(solver_body.displacement, solver_body.rotation_step_rad);
         let handle = start.centre_m + rotate(start.rotation, self.tool.handle_m);
@@ -262,14 +266,15 @@ impl ImplicitCoupling {
             - self.stored_j(hand - self.hand_displacement_m, handle, self.twist_rad)
     }
 
-    /// Returns the energy dissipated by the dampers over a tick with these displacements of handle and angle, J.
+    /// Returns the energy dissipated by the dampers in a tick in which the handle moves by `step` and the tool rotates
+    /// by `rotation`, J.
     pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
         let slip = self.hand_displacement_m - step;
         (slip.dot(&(self.damping * slip)) + self.angular_damping * rotation * rotation) / TICK_S
     }
 
-    /// Returns the displacement of the handle for a displacement of the tool's centre and angle, to first order, as in
-    /// the solve.
+    /// Returns the displacement of the handle for a displacement of the tool's centre of mass and a change of its
+    /// angle, to first order, as in the solve.
     pub fn handle_displacement(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
         centre + spin_cross(angle, self.arm_m)
     }
@@ -289,7 +294,7 @@ impl ImplicitCoupling {
         self.rail.is_none() && self.tool.handle_m == Vector2::zeros()
     }
 
-    /// Returns the inverse of the mass matrix plus the coupling's resistance at the end of the arm.
+    /// Returns the inverse of the mass matrix plus the coupling's resistance at the handle.
     fn inverse(&self, resistance: Matrix2<f64>, angular_resistance: f64) -> Matrix3<f64> {
         let around = spin_cross(1.0, self.arm_m);
         let lever = resistance * around;
@@ -310,8 +315,8 @@ impl ImplicitCoupling {
     }
 }
 
-/// Returns the arm of the handle in the middle of the tick: a rotating handle moves along the chord perpendicular to
-/// it.
+/// Returns the arm of the handle in the middle of the tick: the chord along which a rotating handle moves is
+/// perpendicular to this arm.
 fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
     if tool.handle_m == Vector2::zeros() {
         return Vector2::zeros();
@@ -322,7 +327,7 @@ fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
     )
 }
 
-/// Returns the factor of the gains that keeps the predicted force within the limit.
+/// Returns the factor, at most 1, by which the gains are reduced to keep the predicted force within the limit.
 fn shrink(predicted: Vector2<f64>, input: &CouplingInput) -> f64 {
     let size = match input.rail {
         Some(axis) => axis.dot(&predicted).abs(),
@@ -331,7 +336,7 @@ fn shrink(predicted: Vector2<f64>, input: &CouplingInput) -> f64 {
     if size > input.max_force_n { input.max_force_n / size } else { 1.0 }
 }
 
-/// Returns the stiffness and damping matrices; across a rail they are those of the rail.
+/// Returns the stiffness and damping matrices; across a rail, the stiffness and damping of the rail apply.
 fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f64>) {
     let all = Matrix2::identity();
     match rail {
@@ -352,7 +357,7 @@ pub fn clear_coupling(solver_bodies: &mut SolverBodies, tool: usize) {
     solver_bodies.coupled_mass = None;
 }
 
-/// Returns the displacement over a tick for the velocities at both ends, by the midpoint rule.
+/// Returns the displacement over a tick with the given velocities at its start and end, by the midpoint rule.
 fn mean_displacement(before: Vector2<f64>, after: Vector2<f64>) -> Vector2<f64> {
     (before + after) * (TICK_S / 2.0)
 }

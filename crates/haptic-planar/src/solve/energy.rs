@@ -1,10 +1,12 @@
 //! The energy balance: stored energy, work of the hand and losses.
 //!
-//! ΔE ≤ f·Δx_d − losses in every tick; a rise of (stored − work in) is a gain that the balance cannot explain.
+//! In every tick, the stored energy must satisfy ΔE ≤ f·Δx_d − losses, where f is the coupling force on the tool and
+//! Δx_d the displacement of the hand. A rise of (stored energy − work of the hand) is a gain that the balance cannot
+//! explain.
 
 use serde::Serialize;
 
-/// Energy balance since the start, J, updated in every tick.
+/// Energy balance of a world, J, updated in every tick.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyBalance {
     /// Kinetic energy of all bodies now.
@@ -13,19 +15,20 @@ pub struct EnergyBalance {
     pub potential_j: f64,
     /// Energy stored in the coupling now.
     pub coupling_j: f64,
-    /// Work done by the hand.
+    /// Work done by the hand since the start.
     #[serde(rename = "work_j")]
     pub work_in_j: f64,
-    /// Energy lost to friction.
+    /// Energy lost to friction since the start.
     pub friction_j: f64,
-    /// Energy lost in impacts.
+    /// Energy lost in impacts since the start.
     #[serde(rename = "impacts_j")]
     pub impact_j: f64,
-    /// Energy lost in the dampers of the coupling.
+    /// Energy lost in the dampers of the coupling since the start.
     pub damping_j: f64,
-    /// Largest rise of (stored − work in) above its lowest earlier value: the unexplained gain.
+    /// Largest rise of (stored energy − work of the hand) above its lowest earlier value, which is the largest energy
+    /// gain so far.
     pub gain_max_j: f64,
-    /// Lowest value of (stored − work in) so far, from which gains are measured.
+    /// Lowest value of (stored energy − work of the hand) so far, from which gains are measured.
     #[serde(skip)]
     pub(crate) lowest_j: f64,
 }
@@ -53,17 +56,20 @@ impl EnergyBalance {
         self.kinetic_j + self.potential_j + self.coupling_j
     }
 
-    /// Accounts for energy that did not enter through the hand and is not a gain. Real-time: constant.
+    /// Accounts for energy that was added deliberately and not by the hand, such as by a change of gains, so that it
+    /// does not count as a gain. Real-time: constant.
     pub fn explain(&mut self, joules: f64) {
         self.lowest_j += joules;
     }
 
-    /// Measures later gains from the level of the next tick; the largest gain so far is kept. Real-time: constant.
+    /// Restarts the measurement of gains: later gains are measured from the next tick. The largest gain so far is kept.
+    /// Real-time: constant.
     pub fn restart_gain(&mut self) {
         self.lowest_j = f64::INFINITY;
     }
 
-    /// Sets the stored energies and updates the largest unexplained gain. Real-time: constant.
+    /// Sets the stored energies, adds the work of the hand in this tick and updates the largest gain. Real-time:
+    /// constant.
     pub(crate) fn update(&mut self, kinetic_j: f64, potential_j: f64, coupling_j: f64, work_j: f64) {
         self.kinetic_j = kinetic_j;
         self.potential_j = potential_j;

@@ -1,10 +1,11 @@
 //! Impacts of one tick, resolved in time order at the inter-state position with the current velocity. No time is
 //! discarded.
 //!
-//! Every point that closes within the tick is an event at τ = −(g + J d)/u. The impact uses the velocity at that time,
-//! u* = u − (T − τ) a. Afterwards the body continues as if it had moved with its new velocity from a *virtual start*: v
-//! ← v + ΔV, d ← d − τ ΔV. Energy is therefore exact under a constant force for any error in τ, a body can be hit
-//! several times in a tick, and impacts propagate through chains of bodies.
+//! Every point that closes within the tick is an event at the time τ = −(g + J d)/u, where g is its gap, d the shift of
+//! the bodies by earlier impacts, and u the normal velocity at the end of the tick. The impact uses the velocity at the
+//! time τ, u* = u − (T − τ) a. Afterwards the body continues as if it had moved with its new velocity from a *virtual
+//! start*: v ← v + ΔV, d ← d − τ ΔV. Energy is therefore exact under a constant force for any error in τ, a body can be
+//! hit several times in a tick, and impacts propagate through chains of bodies.
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::scene::description::RestitutionLaw;
@@ -18,13 +19,14 @@ use crate::tick::TICK_S;
 
 /// Maximum number of impacts resolved in one tick; later ones are left to the contact solve, which has no restitution.
 pub const MAX_IMPACTS: usize = 64;
-/// Slowest approach that can be an impact, m/s; below it restitution cannot be distinguished from rest.
+/// Lowest approach speed that can be an impact, m/s; below it, a bounce cannot be distinguished from rest.
 const MIN_APPROACH_M_PER_S: f64 = 1e-4;
-/// Gap below which the second point of a manifold is hit together with the first, m: constant part.
+/// Constant part of the gap below which the other point of a manifold is hit together with the closing one, m.
 const FLAT_GAP_M: f64 = 2e-5;
-/// Part of that gap that grows with the approach, as a fraction of the distance closed in a tick.
+/// Speed-dependent part of the gap below which the other point of a manifold is hit together with the closing one, as a
+/// fraction of the distance that the closing point approaches in a tick.
 const FLAT_FRACTION: f64 = 0.02;
-/// Relative tolerance for the energy gain of a flat impact.
+/// Tolerance for the energy gain of a flat impact, J, per squared approach speed, m²/s².
 const GAIN_SLACK: f64 = 1e-12;
 
 /// Next impact of each manifold in this tick.
@@ -32,7 +34,7 @@ const GAIN_SLACK: f64 = 1e-12;
 pub struct ImpactQueue {
     /// Time of the next impact of each manifold after the start of the tick, s; infinite if there is none.
     due_s: Vec<f64>,
-    /// Point of that impact.
+    /// Index of the point at which the next impact of each manifold occurs.
     point: Vec<u8>,
 }
 
@@ -41,7 +43,7 @@ pub struct ImpactQueue {
 pub struct ImpactTotals {
     /// Number of impacts resolved.
     pub count: u32,
-    /// Kinetic energy lost in them, J.
+    /// Kinetic energy lost in the impacts, J.
     pub lost_j: f64,
 }
 
@@ -60,8 +62,8 @@ impl ImpactQueue {
         Self { due_s: Vec::with_capacity(manifolds), point: Vec::with_capacity(manifolds) }
     }
 
-    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] impacts; each of them, and each event that
-    /// turns out not to close, takes at most two passes over the manifolds.
+    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] impacts; each impact, and each event whose
+    /// point turns out not to close yet, takes at most two passes over the manifolds.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &[Manifold],
@@ -131,7 +133,8 @@ impl ImpactQueue {
     }
 }
 
-/// Returns the time, s, and point of the next impact of a manifold; an infinite time if there is none.
+/// Returns the time, s, and the point of the next impact of a manifold at or after `now_s`; an infinite time if there
+/// is none.
 #[inline]
 fn next_event(manifold: &Manifold, solver_bodies: &SolverBodies, now_s: f64) -> (f64, u8) {
     let mut next = (f64::INFINITY, 0);
@@ -148,8 +151,8 @@ fn next_event(manifold: &Manifold, solver_bodies: &SolverBodies, now_s: f64) -> 
     next
 }
 
-/// Returns the approach speed above which a closing point is an impact, m/s. A slower approach can be explained by
-/// forces and the load of the last tick and is a contact.
+/// Returns the approach speed above which a closing point is an impact, m/s. A slower approach can be explained by the
+/// forces and by the contact load of the last tick; the contact solve handles it.
 fn threshold(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize) -> f64 {
     let side = |which: usize| {
         let body = &solver_bodies.all[manifold.bodies[which]];
@@ -161,7 +164,8 @@ fn threshold(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize) ->
     MIN_APPROACH_M_PER_S + 2.0 * TICK_S * (side(0) + side(1)) + 2.0 * load
 }
 
-/// Resolves one impact and returns the energy lost, J; `None` if the point does not close at that time.
+/// Resolves one impact at the time `tau_s` and returns the energy lost, J; `None` if the point does not close at that
+/// time.
 fn resolve_impact<P: Policy>(
     manifold: &Manifold,
     point: usize,
@@ -195,7 +199,7 @@ fn resolve_impact<P: Policy>(
     Some(lost_j)
 }
 
-/// Returns the normal velocity of the other point, m/s, if it hits at the same time.
+/// Returns the normal velocity of the point `other` at the time `tau_s`, m/s, if that point hits at the same time.
 fn flat_speed(
     manifold: &Manifold,
     other: usize,
@@ -214,7 +218,7 @@ fn flat_speed(
     at_once.then_some(then)
 }
 
-/// Returns the impulse of an impact at one point alone.
+/// Returns the impulse of an impact at a single point.
 pub fn single(
     mass: &InverseEffectiveMass,
     point: usize,
@@ -232,9 +236,10 @@ pub fn single(
     block
 }
 
-/// Returns the impulse of an impact at both points at once; resolving one after the other would make a flat box rotate.
-/// The plastic impulses are found together and scaled; friction then stops the remaining slip, or is scaled as well if
-/// that would add energy.
+/// Returns the impulse of an impact at both points at once; resolving the points one after the other would make a flat
+/// box rotate. The impulses of a plastic impact are found first, and the normal ones are scaled by 1 + `restitution`.
+/// Friction then stops the remaining slip as far as it can; if that would add energy, the plastic tangential impulse is
+/// scaled as well.
 fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
     let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
     let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
@@ -251,7 +256,8 @@ fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64,
     }
 }
 
-/// Returns the change of kinetic energy by an impulse, p·u + ½ pᵀ K p, J.
+/// Returns the change of kinetic energy by the impulse p, p·u + ½ pᵀ K p, J, where u are the velocities `normal` and
+/// `slip` before it.
 pub fn energy_change(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, p: &BlockImpulse) -> f64 {
     let ([p1, p2], pt) = (p.normal, p.tangent);
     let work = p1 * normal[0] + p2 * normal[1] + pt * slip;

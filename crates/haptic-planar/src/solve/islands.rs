@@ -4,7 +4,7 @@
 use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
 
-/// Groups of touching bodies and the energy that each gained in a tick.
+/// The islands of one tick and the energy that each of them gained.
 #[derive(Clone, Debug)]
 pub struct Islands {
     /// For each body, the next body on the path to the representative of its island.
@@ -14,7 +14,7 @@ pub struct Islands {
 }
 
 impl Islands {
-    /// Preallocates memory for a scene.
+    /// Preallocates memory for a scene with this many bodies.
     pub fn with_capacity(bodies: usize) -> Self {
         Self { parent: vec![0; bodies], gain_j: vec![0.0; bodies] }
     }
@@ -37,7 +37,7 @@ impl Islands {
         }
     }
 
-    /// Adds to the energy that a body's island gained.
+    /// Adds `gain_j`, J, to the energy that a body's island gained.
     pub fn add(&mut self, body: usize, gain_j: f64) {
         let root = self.root(body);
         self.gain_j[root] += gain_j;

@@ -1,7 +1,7 @@
 //! The contact of two bodies in one tick: geometry, masses and impulses.
 //!
-//! u_n = n·(v_B − v_A) + ω_B (r_B × n) − ω_A (r_A × n), negative when closing; u_t likewise with t. An impulse p on B
-//! and −p on A changes u by K p, K = J M⁻¹ Jᵀ.
+//! u_n = n·(v_B − v_A) + ω_B (r_B × n) − ω_A (r_A × n), which is negative when the contact closes. u_t is the same with
+//! t in place of n. An impulse p on B and −p on A changes u by K p, where K = J M⁻¹ Jᵀ.
 
 use crate::collide::narrow::ContactGeometry;
 use crate::collide::pair_table::Pair;
@@ -22,7 +22,7 @@ const SAME_CONTACT: f64 = 0.95;
 pub struct Manifold {
     /// Indices of the first and second body.
     pub bodies: [usize; 2],
-    /// Index of the near pair.
+    /// Index of the near pair in the pair table.
     pub pair: usize,
     /// Unit normal from the first to the second body, world.
     pub normal: Vector2<f64>,
@@ -30,13 +30,13 @@ pub struct Manifold {
     pub tangent: Vector2<f64>,
     /// Number of points, one or two.
     pub count: usize,
-    /// Gap of each point at the start of the tick, m; negative is penetration.
+    /// Gap of each point at the start of the tick, m; negative if the bodies overlap.
     pub gap_m: [f64; 2],
     /// Arm r × n for each body and point, m.
     pub arm: [[f64; 2]; 2],
-    /// Arm r × t for each body, m; the points share it.
+    /// Arm r × t for each body, m; the same for both points.
     pub slip_arm: [f64; 2],
-    /// Inverse effective mass with the coupling, 1/kg.
+    /// Inverse effective mass including the coupling, 1/kg.
     pub mass: InverseEffectiveMass,
     /// Coulomb coefficient.
     pub friction: f64,
@@ -46,19 +46,19 @@ pub struct Manifold {
     pub bias: [f64; 2],
     /// Impulses of this tick so far, N·s.
     pub impulse: BlockImpulse,
-    /// Mode of these impulses.
+    /// Mode of the impulses of this tick.
     pub mode: Mode,
-    /// Angular impulse of rolling friction so far, N·m·s.
+    /// Angular impulse of rolling friction in this tick so far, N·m·s.
     pub roll: f64,
-    /// Inverse for the mode, reused from sweep to sweep.
+    /// Inverse of the equations of a mode, reused from sweep to sweep.
     pub factor: Factor,
     /// Impulses of the last tick, for the threshold between impact and contact.
     pub last: BlockImpulse,
-    /// Mode of the last tick.
+    /// Mode of the contact in the last tick.
     pub last_mode: Mode,
     /// Features of the contact.
     pub id: FeatureId,
-    /// End of the clipped edge at which a single point lies: 0 or 1, along the tangent.
+    /// If there is a single point, the end of the clipped edge at which it lies: 0 or 1, in the order of the tangent.
     pub end: usize,
 }
 
@@ -163,7 +163,7 @@ impl Manifold {
         (normal, slip)
     }
 
-    /// Applies a change of impulse to both bodies, with the masses that include the coupling.
+    /// Applies a change of the impulses to both bodies, whose masses include the coupling.
     #[inline(always)]
     pub fn apply_impulse(&self, solver_bodies: &mut SolverBodies, change: &BlockImpulse) {
         let [p1, p2] = change.normal;
@@ -192,13 +192,14 @@ impl Manifold {
         self.impulse.normal[0] + self.impulse.normal[1]
     }
 
-    /// Whether a body is one of the two bodies in contact.
+    /// Whether a body is one of the two bodies of this contact.
     #[inline]
     pub fn involves(&self, body: usize) -> bool {
         self.bodies[0] == body || self.bodies[1] == body
     }
 
-    /// Returns the warm start of the next tick, with the normal impulses indexed by the end of the manifold.
+    /// Returns the warm start of the next tick, in which the index of a normal impulse is the end of the manifold at
+    /// which it acts.
     pub fn warm_start(&self) -> WarmStart {
         let mut impulse = self.impulse;
         if self.count == 1 && self.end == 1 {
@@ -219,7 +220,7 @@ impl Manifold {
         )
     }
 
-    /// Returns the inverse effective mass of the bodies alone, for impacts and position correction, 1/kg.
+    /// Returns the inverse effective mass without the coupling, for impacts and position correction, 1/kg.
     pub fn uncoupled_mass(&self, solver_bodies: &[SolverBody]) -> InverseEffectiveMass {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)
@@ -258,8 +259,8 @@ impl Manifold {
     }
 }
 
-/// Returns the impulses and mode of the last tick if the contact is the same, identified by its features or by a
-/// similar normal.
+/// Returns the impulses and mode of the last tick if the contact is the same, that is, if it has the same features or a
+/// similar normal. Otherwise returns zero impulses.
 fn warm_start(warm: &WarmStart, geometry: &ContactGeometry) -> (BlockImpulse, Mode) {
     if warm.id != geometry.id && warm.normal.dot(&geometry.normal) < SAME_CONTACT {
         return (BlockImpulse::default(), Mode::Open);

@@ -1,4 +1,4 @@
-//! Dynamics of one tick: velocities, coupling, impacts, contact, penetration and energy.
+//! Dynamics of one tick: velocities, coupling, impacts, contact solve, position correction and energy balance.
 
 pub(crate) mod block;
 pub(crate) mod contact_solver;

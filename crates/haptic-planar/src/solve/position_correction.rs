@@ -10,17 +10,17 @@ use crate::solve::solver_body::SolverBody;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Penetration that is not corrected, m. With zero, resting contacts would open and close.
+/// Penetration that is not corrected, m. If it were zero, resting contacts would open and close.
 pub const SLOP_M: f64 = 5e-6;
 /// Speed limit of the correction, m/s.
 const MAX_SPEED_M_PER_S: f64 = 1.0;
-/// Number of sweeps over the manifolds: normally, and if a penetration is deep.
+/// Numbers of sweeps over the manifolds: the first applies normally, the second if a penetration is deep.
 pub const CORRECTION_SWEEPS: [usize; 2] = [4, 16];
-/// Penetration that counts as deep, m. It occurs in a pile that is pressed hard, in which a correction takes many
-/// sweeps to propagate.
+/// Penetration above which the correction makes the larger number of sweeps, m. It occurs in a pile that is pressed
+/// hard, in which a correction takes many sweeps to propagate.
 const DEEP_M: f64 = 5e-5;
 
-/// Correction of one body, m and rad.
+/// Position correction of one body.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BodyCorrection {
     /// Displacement of the centre of mass, world, m.
@@ -34,14 +34,15 @@ pub struct BodyCorrection {
 pub struct Correction {
     /// Correction of each body.
     pub corrections: Vec<BodyCorrection>,
-    /// Multipliers p of each manifold.
+    /// Multipliers p of the two points of each manifold.
     multipliers: Vec<[f64; 2]>,
-    /// Predicted gap of each point, m, plus the slop if the point penetrates; a negative value is corrected.
+    /// Clearance of the two points of each manifold, m: the predicted gap, plus the slop if the gap is negative. A
+    /// negative clearance is corrected.
     clearance: Vec<[f64; 2]>,
 }
 
 impl Correction {
-    /// Preallocates memory for a scene.
+    /// Preallocates memory for a scene with these numbers of manifolds and bodies.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             corrections: vec![BodyCorrection::default(); bodies],
@@ -50,7 +51,7 @@ impl Correction {
         }
     }
 
-    /// Computes the corrections of this tick; returns whether there are any. Real-time: at most [`CORRECTION_SWEEPS`]
+    /// Computes the corrections of this tick; returns whether there are any. Real-time: at most `CORRECTION_SWEEPS[1]`
     /// passes over the manifolds.
     pub fn run<P: Policy>(
         &mut self,
@@ -75,8 +76,8 @@ impl Correction {
         true
     }
 
-    /// Predicts the gap of each point at the end of the tick. Returns the smallest clearance, m; infinite without
-    /// points.
+    /// Computes the clearance of each point from its predicted gap at the end of the tick. Returns the smallest
+    /// clearance, m; infinite if there are no points.
     fn measure<P: Policy>(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody]) -> f64 {
         self.clearance.clear();
         let mut min = f64::INFINITY;
@@ -93,7 +94,8 @@ impl Correction {
         min
     }
 
-    /// Solves for the two multipliers of one manifold exactly, without friction.
+    /// Solves for the two multipliers of one manifold exactly, without friction, and applies their change to the
+    /// corrections.
     fn relax(&mut self, index: usize, manifold: &Manifold, solver_bodies: &[SolverBody]) {
         let [p1, p2] = self.multipliers[index];
         let (w1, w2) = (self.clearance_now(index, manifold, 0), self.clearance_now(index, manifold, 1));

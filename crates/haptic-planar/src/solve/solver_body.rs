@@ -1,46 +1,49 @@
-//! Solver bodies: the velocity of each body at the end of the tick, and its change by impulses, v += M̂⁻¹ P.
+//! Solver bodies: the velocity of each body at the end of the tick, and its change v += M̂⁻¹ P by an impulse P, where
+//! the mass matrix M̂ includes the coupling.
 
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::tick::TICK_S;
 use nalgebra::{Matrix3, Vector2, Vector3};
 
-/// One body during one tick.
+/// Velocities, inverse masses and displacement of one body during one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct SolverBody {
     /// Velocity of the centre of mass at the end of the tick, world, m/s.
     pub velocity: Vector2<f64>,
     /// Angular velocity at the end of the tick, rad/s.
     pub angular_velocity: f64,
-    /// Inverse mass with the coupling, for the contact solve, 1/kg; the first diagonal entry of a coupled mass.
+    /// Inverse mass including the coupling, for the contact solve, 1/kg. For a tool with a [`CoupledMass`], the first
+    /// diagonal entry of its inverse mass matrix.
     pub augmented_inverse_mass: f64,
-    /// Inverse inertia with the coupling, 1/(kg·m²); the last diagonal entry of a coupled mass.
+    /// Inverse inertia including the coupling, for the contact solve, 1/(kg·m²). For a tool with a [`CoupledMass`], the
+    /// last diagonal entry of its inverse mass matrix.
     pub augmented_inverse_inertia: f64,
-    /// Shift d of the virtual start by the impacts of this tick, world, m.
+    /// Shift d of the virtual start position by the impacts of this tick, world, m.
     pub shift: Vector2<f64>,
     /// Shift of the virtual start angle by the impacts of this tick, rad.
     pub shift_angle: f64,
     /// Acceleration by the forces known at the start of the tick, world, m/s².
     pub acceleration: Vector2<f64>,
-    /// Angular acceleration by the same forces, rad/s².
+    /// Angular acceleration by the forces known at the start of the tick, rad/s².
     pub angular_acceleration: f64,
-    /// Inverse mass of the body alone, 1/kg; impacts are too short for the coupling to act.
+    /// Inverse mass without the coupling, 1/kg; used for impacts, which are too short for the coupling to act.
     pub inverse_mass: f64,
-    /// Inverse inertia of the body alone, 1/(kg·m²).
+    /// Inverse inertia without the coupling, 1/(kg·m²).
     pub inverse_inertia: f64,
     /// Upper bound of the displacement of any point of the body by its velocity in this tick, m.
     pub reach_m: f64,
-    /// Largest reach of a near body, m: how far an impact with it can move this body.
+    /// Largest reach of the bodies near this one, m. An impact can move this body about that far.
     pub neighbour_reach_m: f64,
     /// Displacement of the centre of mass over the tick, world, m.
     pub displacement: Vector2<f64>,
     /// Rotation over the tick, rad.
     pub rotation_step_rad: f64,
-    /// Whether a contact carries load on this body in this tick, or its displacement is integrated as if one did.
+    /// Whether this body is under contact load in this tick, or its displacement is integrated as if it were.
     pub has_contact_load: bool,
     /// Whether an impact changed this body in this tick.
     pub had_impact: bool,
-    /// Whether it moves so far in this tick that its time of impact is needed.
+    /// Whether this body moves so far in this tick that its time of impact is needed.
     pub is_fast: bool,
 }
 
@@ -67,8 +70,9 @@ impl SolverBody {
         }
     }
 
-    /// Sets the displacement of the tick. Under contact load it is d + T v by backward Euler, which a contact needs; in
-    /// free motion it is d + T v − ½ T² a by the midpoint rule, which is exact under a constant force.
+    /// Sets the displacement of the tick. Under contact load, it is d + T v by backward Euler, the rule for which
+    /// contacts are solved. In free motion, it is d + T v − ½ T² a by the midpoint rule, which is exact under a
+    /// constant force.
     #[inline]
     pub fn set_displacement(&mut self) {
         self.displacement = self.shift + self.velocity * TICK_S;
@@ -79,8 +83,8 @@ impl SolverBody {
         }
     }
 
-    /// Sets the reach of this tick and clears that of the neighbours. `radius_m` is the largest distance of a point
-    /// from the centre of mass.
+    /// Sets the reach of this body in this tick and clears that of its neighbours. `radius_m` is the largest distance
+    /// of a point of the body from its centre of mass.
     #[inline]
     pub fn set_reach(&mut self, radius_m: f64) {
         self.reach_m = TICK_S * (self.velocity.norm() + self.angular_velocity.abs() * radius_m);
@@ -93,16 +97,16 @@ impl SolverBody {
 pub struct CoupledMass {
     /// Index of the tool.
     pub body: usize,
-    /// Inverse of mass plus coupling; the rows and columns are x, y and angle.
+    /// Inverse of the mass matrix including the coupling; the rows and columns are x, y and angle.
     pub inverse: Matrix3<f64>,
 }
 
-/// All bodies during one tick.
+/// The solver bodies of all bodies during one tick.
 #[derive(Clone, Debug)]
 pub struct SolverBodies {
     /// Bodies in file order; fixed bodies have zero inverse masses and never change.
     pub all: Vec<SolverBody>,
-    /// Set if the tool's mass matrix is not diagonal.
+    /// The tool's inverse mass matrix if it is not diagonal; `None` otherwise.
     pub coupled_mass: Option<CoupledMass>,
 }
 
@@ -113,8 +117,8 @@ impl SolverBodies {
         Self { all, coupled_mass: None }
     }
 
-    /// Sets the velocities after a tick of gravity and air drag, v = v₀ + T g. Real-time: one pass over the dynamic
-    /// bodies.
+    /// Sets the velocities after a tick of gravity, v = v₀ + T g, and air drag, and resets the data of the last tick.
+    /// Real-time: one pass over the dynamic bodies.
     pub fn integrate_forces(&mut self, scene: &Scene, bodies: &[BodyState]) {
         let dv = scene.gravity_m_per_s2 * TICK_S;
         for &i in &scene.dynamic_bodies {
@@ -134,8 +138,8 @@ impl SolverBodies {
         }
     }
 
-    /// Applies air drag (Sauer et al.), which reduces the angular velocity; implicit, so that drag never reverses the
-    /// rotation.
+    /// Applies air drag (Sauer et al.), which reduces the angular velocity. The integration is implicit, so that drag
+    /// never reverses the rotation.
     fn drag(&mut self, drag: f64, dynamic_bodies: &[usize]) {
         for &i in dynamic_bodies {
             let solver_body = &mut self.all[i];
@@ -145,8 +149,7 @@ impl SolverBodies {
         }
     }
 
-    /// Applies an impulse at the centre of mass and an angular impulse to a body, with the masses that include the
-    /// coupling.
+    /// Applies an impulse at the centre of mass and an angular impulse to a body, whose mass includes the coupling.
     #[inline]
     pub fn apply_impulse(&mut self, body: usize, impulse: Vector2<f64>, angular: f64) {
         let solver_body = &mut self.all[body];

@@ -1,8 +1,8 @@
 //! Displacement of each body over the tick: backward Euler for bodies under contact load, the midpoint rule for free
 //! ones.
 //!
-//! q₁ = q₀ + d + T v₁ under load and q₁ = q₀ + d + T v₁ − ½ T² a in free motion, where d is the shift by the impacts.
-//! The tool in free motion under the coupling moves by T (v₀ + v₁)/2.
+//! The position at the end of the tick is q₁ = q₀ + d + T v₁ under contact load and q₁ = q₀ + d + T v₁ − ½ T² a in free
+//! motion, where d is the shift by the impacts. The tool in free motion under the coupling moves by T (v₀ + v₁)/2.
 
 use super::{update_pairs, worst_case};
 use crate::collide::narrow::PairSide;
@@ -18,11 +18,12 @@ use crate::tick::TICK_S;
 use crate::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// Rotation of a body in a tick in which it had an impact above which linear gaps are wrong, rad.
+/// Rotation in one tick above which the linear gaps of a body that had an impact are too inaccurate, rad.
 const FAST_ROTATION_RAD: f64 = 0.03;
-/// Displacement above which a body that rotates this fast needs its time of impact, m.
+/// Reach above which a body that had an impact and rotates by more than [`FAST_ROTATION_RAD`] needs its time of impact,
+/// m.
 const FAST_ROTATION_M: f64 = 1.5e-3;
-/// Number of passes over the tool's contacts if its free motion would graze a fixed body.
+/// Maximum number of passes over the tool's contacts in which a free motion that would graze a fixed body is corrected.
 const SLIDE_PASSES: usize = 2;
 
 /// Sets the displacement of each body and returns the coupling force on the tool, world, N.
@@ -75,9 +76,10 @@ fn tool_free_motion<P: Policy>(
     coupling.within_limit(coupling.midpoint_force(free.handle_displacement)).then_some(free)
 }
 
-/// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls away, the mean
-/// force still presses, although the force at the end pulls. The impulses act on the mean velocity, so they never add
-/// energy. Returns `None` for a free motion into a dynamic body, which is left to the contact solve.
+/// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls the tool away,
+/// the mean force of the tick still presses it onto the body, although the force at the end of the tick pulls. The
+/// impulses act on the mean velocity, so they never add energy. Returns `None` for a free motion into a dynamic body,
+/// which is left to the contact solve.
 #[inline(always)]
 fn slide_off_fixed_bodies(
     workspace: &mut Workspace,
@@ -119,7 +121,8 @@ pub(super) fn clamp_to_toi<P: Policy>(scene: &Scene, state: &mut State, workspac
     }
 }
 
-/// Exempts bodies that press on another dynamic body: if they stopped, the other body would run into them.
+/// Exempts bodies that press on another dynamic body from the shortening: if they stopped, the other body would run
+/// into them.
 #[cold]
 fn exempt_pressing_bodies(workspace: &mut Workspace) {
     let bodies = &mut workspace.solver_bodies.all;
@@ -158,8 +161,8 @@ fn shorten_displacements<P: Policy>(scene: &Scene, state: &State, workspace: &mu
     }
     for pair in state.broad_phase.table.pairs() {
         let [a, b] = pair.bodies.map(|body| body as usize);
-        // A body that only an impact of this tick made fast is left to the next tick: if it stopped, others would run
-        // into it.
+        // A body that only an impact of this tick made fast is left to the next tick: if it stopped, other bodies would
+        // run into it.
         let is_fast = |body: usize| {
             let moved = &solver_bodies.all[body];
             moved.is_fast && (moved.reach_m > FAST_M || P::FORCED)
@@ -190,8 +193,8 @@ fn shorten_displacements<P: Policy>(scene: &Scene, state: &State, workspace: &mu
     }
 }
 
-/// Replaces midpoint displacements that would penetrate another body by those of the contact solve. The midpoint rule
-/// lags behind the velocities for which the contacts were solved.
+/// Replaces midpoint displacements that would penetrate another body with those of backward Euler. The midpoint
+/// displacement lags behind that for which the contacts were solved.
 fn use_end_velocity_where_penetrating(workspace: &mut Workspace) {
     let bodies = &mut workspace.solver_bodies.all;
     for manifold in &workspace.manifolds {
@@ -211,8 +214,8 @@ fn use_end_velocity_where_penetrating(workspace: &mut Workspace) {
     }
 }
 
-/// Moves a free motion out of the penetration at one manifold. Returns whether there was any, or `None` if the other
-/// body is dynamic.
+/// Changes a free motion so that it ends without penetration at one manifold. Returns whether a change was needed, or
+/// `None` if the tool would penetrate a dynamic body.
 fn slide_off(
     manifold: &mut Manifold,
     solver_bodies: &[SolverBody],

@@ -1,6 +1,6 @@
-//! The worst step that a scene can have: as many near pairs as the capacity permits, each on its slowest path, and
-//! every loop run to its cap. It is the code of the ordinary step under the `Forced` policy, so its cost is realistic.
-//! Only the cost of such a step is meaningful, not its result.
+//! The worst-case step of a scene: as many near pairs as the capacity permits, each on its slowest path, and every loop
+//! run to its cap. It runs the code of the ordinary step under the `Forced` policy, so its cost is realistic. Only the
+//! cost of such a step is meaningful, not its result.
 
 use super::step;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
@@ -21,7 +21,7 @@ use nalgebra::Vector2;
 /// Stretch of the coupling along x and y, m.
 const STRETCH_M: f64 = 1e-3;
 
-/// A world that repeats its worst step.
+/// A world that repeats its worst-case step.
 #[derive(Clone, Debug)]
 pub struct WorstCase {
     state: State,
@@ -31,18 +31,19 @@ pub struct WorstCase {
 }
 
 impl WorstCase {
-    /// Creates the worst step of a scene, with as many near pairs as its capacity permits.
+    /// Prepares the worst-case step of a scene, with as many near pairs as its capacity permits.
     pub fn new(scene: &Scene) -> Self {
         Self::with_pairs(scene, scene.pair_capacity)
     }
 
-    /// Creates the worst step with a given number of near pairs, to measure how the cost grows with them.
+    /// Prepares the worst-case step with `count` near pairs, limited to the capacity, to measure how the cost grows
+    /// with their number.
     pub fn with_pairs(scene: &Scene, count: usize) -> Self {
         let state = State::new(scene);
         let mut workspace = Workspace::new(scene);
         workspace.forced_pairs = slowest_pairs(scene, count.min(scene.pair_capacity));
         let handle_m = state.handle_m(scene);
-        // On a rail the tool's mass matrix is full, which is the slower case.
+        // With a rail, the tool's mass matrix is not diagonal, which is the slower case.
         let input = CouplingInput {
             hand_m: handle_m + Vector2::new(STRETCH_M, STRETCH_M),
             hand_before_m: handle_m,
@@ -61,8 +62,8 @@ impl WorstCase {
         self.workspace.forced_pairs.len()
     }
 
-    /// Performs one worst step from the start. Returns a number that depends on the whole result, so that nothing is
-    /// optimised away.
+    /// Performs the worst-case step once, from the initial poses and velocities of the bodies. Returns a number that
+    /// depends on the whole result, so that nothing is optimised away.
     pub fn tick(&mut self, scene: &Scene) -> f64 {
         self.state.bodies.copy_from_slice(&self.start);
         self.state.energy = EnergyBalance::default();
@@ -71,15 +72,15 @@ impl WorstCase {
     }
 }
 
-/// Replaces the near pairs with those of a forced step.
+/// Replaces the near pairs with `pairs`, those of a forced step.
 pub(super) fn load_pairs(scene: &Scene, state: &mut State, pairs: &[[u32; 2]]) {
     let table = &mut state.broad_phase.table;
     table.clear();
     pairs.iter().for_each(|&pieces| table.insert(Pair::new(scene, pieces)));
 }
 
-/// Returns a contact with two points after the work of a search from scratch: brute force instead of a walk, and all
-/// faces. The first pair, which is the slowest, uses up the budget for times of impact.
+/// Performs the slowest search for a contact, by brute force instead of a walk and over all faces, and then returns an
+/// artificial contact with two points. The first pair, which is the slowest, also uses up the budget of advances.
 pub(super) fn slowest_geometry(
     a: &PairSide,
     b: &PairSide,
@@ -95,7 +96,7 @@ pub(super) fn slowest_geometry(
     Some((flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)), centres))
 }
 
-/// Returns 1, the whole displacement, after the work of a full budget for times of impact.
+/// Uses up the budget for times of impact and then returns 1, the whole displacement.
 pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
     let mut sum_m = 0.0;
     while budget.take_advance() {
@@ -115,7 +116,7 @@ fn slowest_gap_m(a: &PairSide, b: &PairSide) -> f64 {
     collide(a, b, Near::within(f64::MAX), &mut FeatureCache::default()).map_or(0.0, |found| found.gap_m[0])
 }
 
-/// Returns a flat contact with two points halfway between the bodies.
+/// Returns a contact with two points halfway between the centres of mass of the bodies.
 fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
     let middle = (centres[0] + centres[1]) / 2.0;
     let across = Vector2::new(1e-3, 0.0);
@@ -130,8 +131,8 @@ fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
     }
 }
 
-/// Returns pairs that can touch, those with the most corners first. Each pair is in the order of the pair table: the
-/// fixed piece or the lower index first.
+/// Returns up to `count` pairs of pieces that can touch, those with the most corners first. Each pair is in the order
+/// of the pair table: the fixed piece first or, if both are dynamic, the lower index first.
 fn slowest_pairs(scene: &Scene, count: usize) -> Vec<[u32; 2]> {
     let mut all = vec![Vec::new(); MAX_CORNERS + 1];
     let mut dynamic = all.clone();
@@ -151,7 +152,8 @@ fn slowest_pairs(scene: &Scene, count: usize) -> Vec<[u32; 2]> {
     pairs.filter(|&pair| can_touch(scene, pair)).take(count).map(|pair| pair.map(|piece| piece as u32)).collect()
 }
 
-/// Whether the piece `a` can touch the dynamic piece `b`. True for only one order of two dynamic pieces.
+/// Whether the piece `a` can touch the dynamic piece `b`. False if both are dynamic and `a` has the higher index, so
+/// that each pair is listed once.
 fn can_touch(scene: &Scene, [a, b]: [usize; 2]) -> bool {
     let bodies = [a, b].map(|piece| scene.pieces[piece].body as usize);
     let in_order = scene.is_fixed_piece(a) || a < b;

@@ -11,19 +11,19 @@ pub fn commands<T: Send>(capacity: usize) -> (CommandSender<T>, CommandReceiver<
     (CommandSender { sender }, CommandReceiver { receiver })
 }
 
-/// The sending end; clone it for every sender.
+/// The sending end of a queue of commands; clone it for every sender.
 #[derive(Debug)]
 pub struct CommandSender<T> {
     sender: Sender<T>,
 }
 
-/// The receiving end, in the loop.
+/// The receiving end of a queue of commands, in the loop.
 #[derive(Debug)]
 pub struct CommandReceiver<T> {
     receiver: Receiver<T>,
 }
 
-/// A command that was not accepted, returned to the sender.
+/// Reason why a command was not accepted, with the command itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
     /// The loop has not caught up with earlier commands: try again later.
@@ -50,7 +50,7 @@ impl<T> Clone for CommandSender<T> {
 }
 
 impl<T> CommandSender<T> {
-    /// Queues a command without waiting.
+    /// Queues a command without waiting; returns the command in an error if it is not accepted.
     pub fn send(&self, command: T) -> Result<(), TrySendError<T>> {
         self.sender.try_send(command).map_err(|refused| match refused {
             crossbeam_channel::TrySendError::Full(command) => TrySendError::Full(command),
@@ -60,9 +60,10 @@ impl<T> CommandSender<T> {
 }
 
 impl<T> CommandReceiver<T> {
-    /// Returns the commands to handle in this tick, oldest first, at most `most`; the others wait for the next tick.
-    /// Real-time: no allocation, at most `most` polls. The loop must not drop commands that own heap memory: send them
-    /// back through a ring.
+    /// Returns the commands to handle in this tick, oldest first, at most `most` of them; the remaining ones wait for
+    /// the next tick.
+    /// Real-time: no allocation, at most `most` polls. The loop must not drop commands that own heap memory: it sends
+    /// them to another thread through a ring.
     pub fn poll(&self, most: usize) -> impl Iterator<Item = T> + '_ {
         self.receiver.try_iter().take(most)
     }

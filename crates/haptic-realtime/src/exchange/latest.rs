@@ -6,13 +6,13 @@ pub fn latest<T: Clone + Send>(initial: T) -> (LatestWriter<T>, LatestReader<T>)
     (LatestWriter { input }, LatestReader { output })
 }
 
-/// The writing end.
+/// The writing end of a latest-value exchange.
 #[derive(Debug)]
 pub struct LatestWriter<T: Send> {
     input: triple_buffer::Input<T>,
 }
 
-/// The reading end.
+/// The reading end of a latest-value exchange.
 #[derive(Debug)]
 pub struct LatestReader<T: Send> {
     output: triple_buffer::Output<T>,
@@ -39,7 +39,7 @@ impl<T: Send> LatestReader<T> {
         self.output.read()
     }
 
-    /// Returns the newest value if it was published since the last read. Real-time: wait-free.
+    /// Returns the newest value if it was published since the last read, otherwise `None`. Real-time: wait-free.
     pub fn read_if_new(&mut self) -> Option<&T> {
         if self.output.update() { Some(self.output.output_buffer()) } else { None }
     }

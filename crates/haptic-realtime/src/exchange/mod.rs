@@ -1,7 +1,8 @@
 //! Wait-free exchanges between the loop and the rest of the process.
 //!
-//! - [`latest`]: the newest value only (snapshots); older ones are overwritten.
-//! - [`ring`]: every value in order (telemetry, records); when the ring is full, the new value is dropped and counted.
+//! - [`latest`]: exchange of the newest value only (snapshots); older values are overwritten.
+//! - [`ring`]: exchange of every value in order (telemetry, records); when the ring is full, the new value is dropped
+//!   and counted.
 //! - [`commands`]: requests to the loop, which polls a bounded number of them per tick.
 
 mod commands;

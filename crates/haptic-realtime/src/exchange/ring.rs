@@ -10,14 +10,14 @@ pub fn ring<T: Send>(capacity: usize) -> (RingWriter<T>, RingReader<T>) {
     (RingWriter { producer, dropped: Arc::clone(&dropped) }, RingReader { consumer, dropped })
 }
 
-/// The writing end.
+/// The writing end of a ring.
 #[derive(Debug)]
 pub struct RingWriter<T> {
     producer: rtrb::Producer<T>,
     dropped: Arc<AtomicU64>,
 }
 
-/// The reading end.
+/// The reading end of a ring.
 #[derive(Debug)]
 pub struct RingReader<T> {
     consumer: rtrb::Consumer<T>,
@@ -25,7 +25,7 @@ pub struct RingReader<T> {
 }
 
 impl<T> RingWriter<T> {
-    /// Pushes `value`; when the ring is full, drops it, counts it and returns false.
+    /// Pushes `value` and returns true; when the ring is full, drops the value, counts it and returns false.
     /// Real-time: wait-free, about 0.1 µs.
     pub fn push(&mut self, value: T) -> bool {
         let pushed = self.producer.push(value).is_ok();
@@ -35,12 +35,13 @@ impl<T> RingWriter<T> {
         pushed
     }
 
-    /// Number of values that can certainly be pushed. Real-time: one atomic load.
+    /// Lower bound of the number of free slots; the reader may free more at any time. Real-time: one atomic load.
     pub fn room(&self) -> usize {
         self.producer.slots()
     }
 
-    /// Pushes `value` if that leaves `reserve` free slots; otherwise drops it, counts it and returns false.
+    /// Pushes `value` and returns true if at least `reserve` slots stay free; otherwise drops the value, counts it and
+    /// returns false.
     /// Real-time: as [`RingWriter::push`].
     pub fn push_with_reserve(&mut self, reserve: usize, value: T) -> bool {
         if self.room() > reserve {

@@ -1,4 +1,4 @@
-//! Checks of the loop's core: isolation, idle states, frequency, virtualization.
+//! Checks of the loop's core: isolation, idle states, clock frequency and virtualisation.
 
 use super::machine::command_line_value;
 use super::{Check, Finding, Machine};
@@ -21,7 +21,7 @@ const HYPERVISOR: Check =
     Check { id: "hypervisor", what: "a host can preempt a core of a virtual machine at any time" };
 const STEAL: Check = Check { id: "steal", what: "time that the host gave to other machines since boot" };
 
-/// Longest exit latency of an idle state that does not affect the wake-up latency, µs.
+/// Longest exit latency of an idle state that is accepted without a warning, µs.
 const SLOW_EXIT_US: u64 = 20;
 
 /// Clock sources that the vDSO reads without entering the kernel.
@@ -93,7 +93,7 @@ fn judge_governor(governor: Option<&str>) -> Finding {
     }
 }
 
-/// Name and exit latency, µs, of the slowest idle state in use.
+/// Name and exit latency, µs, of the enabled idle state that takes longest to leave.
 fn slowest_exit(machine: &Machine, cpu: Option<usize>) -> Option<(String, u64)> {
     let folder = format!("sys/devices/system/cpu/cpu{}/cpuidle", cpu?);
     let states = machine.names(&folder).into_iter().filter_map(|state| {
@@ -139,7 +139,7 @@ fn judge_clock_source(source: Option<&str>) -> Finding {
     }
 }
 
-/// Whether `/proc/cpuinfo` contains the flag that x86 hosts set for their guests.
+/// Whether the content of `/proc/cpuinfo` has the flag that x86 hosts set for their guests.
 fn runs_under_hypervisor(cpu_info: &str) -> bool {
     let flags = cpu_info.lines().find(|line| line.starts_with("flags"));
     flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
@@ -153,7 +153,7 @@ fn judge_hypervisor(is_guest: bool) -> Finding {
     }
 }
 
-/// Stolen fraction of all time since boot, per mille, from `/proc/stat`.
+/// Fraction of the time since boot that the host gave to other machines, per mille, from the content of `/proc/stat`.
 fn stolen_per_mille(stat: &str) -> Option<u64> {
     let total_line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     // user nice system idle iowait irq softirq steal; guest times are already in user and nice.

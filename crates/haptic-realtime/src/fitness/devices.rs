@@ -1,6 +1,6 @@
 //! Checks of access to device ports and of their use by other programs.
 //!
-//! Nothing is opened: opening a serial port raises its DTR line, which resets many boards.
+//! No port is opened: opening a serial port raises its DTR line, which resets many boards.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ fn judge_access(check: Check, count: usize, locked: &[String], remedy: &str) -> 
     }
 }
 
-/// FTDI ports with their latency timers, ms.
+/// Names of the FTDI ports, each with its latency timer, ms.
 fn latency_timers(machine: &Machine) -> Vec<(String, u64)> {
     const FOLDER: &str = "sys/bus/usb-serial/devices";
     let timer = |port: &String| machine.text(&format!("{FOLDER}/{port}/latency_timer"))?.parse().ok();
@@ -94,7 +94,7 @@ fn ports_in_use(machine: &Machine, ports: &[String]) -> Vec<(String, u32)> {
     in_use
 }
 
-/// Name of the serial port to which a link of an open file points, if it is one.
+/// Name of the serial port that is the `target` of an open file's link; `None` if the target is not one of `ports`.
 fn port_name(target: PathBuf, ports: &[String]) -> Option<String> {
     let name = target.strip_prefix("/dev").ok()?.to_str()?.to_owned();
     ports.contains(&name).then_some(name)

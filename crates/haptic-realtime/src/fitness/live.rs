@@ -1,4 +1,4 @@
-//! Self-test of the bare loop, and grades for the results.
+//! Self-test of the bare loop, and grades for its results and for the link of a device.
 
 use std::time::Duration;
 
@@ -10,15 +10,16 @@ const WAKE: Check = Check { id: "wake-latency", what: "worst wake-up latency of 
 const ROUND_TRIPS: Check =
     Check { id: "device-round-trips", what: "fraction of ticks with an answer of the device in time" };
 
-/// Worst wake-up latency that is graded as excellent, ns. The grades are those used for machine tools.
+/// Worst-case wake-up latency up to which the grade is excellent, ns. The grades are those used for machine tools.
 const EXCELLENT_NS: u64 = 20_000;
-/// Worst wake-up latency that is graded as good, ns.
+/// Worst-case wake-up latency up to which the grade is good, ns.
 const GOOD_NS: u64 = 50_000;
-/// Worst wake-up latency that is graded as usable, ns: half of a tick at 1 kHz is still left.
+/// Worst-case wake-up latency up to which the grade is usable, ns: half of a tick at 1 kHz is still left.
 const USABLE_NS: u64 = 500_000;
 
-/// Fractions of ticks answered in time below which a link warns, and below which it fails.
+/// Fraction of ticks answered in time below which a link gets a warning.
 const ANSWERED_WARN: f64 = 0.95;
+/// Fraction of ticks answered in time below which a link fails.
 const ANSWERED_FAIL: f64 = 0.90;
 
 /// Runs the bare loop for `duration` and grades its wake-up latency.
@@ -31,7 +32,8 @@ pub fn live_finding(duration: Duration) -> Finding {
     }
 }
 
-/// Grades the bare loop by its worst wake-up latency: 20 µs excellent, 50 µs good, 500 µs usable.
+/// Grades the bare loop by its worst-case wake-up latency: up to 20 µs is excellent, up to 50 µs good, up to 500 µs
+/// usable.
 pub fn grade_wake_latency(timing: &LoopTiming) -> Finding {
     let wake = timing.wake.percentiles();
     let measured = |grade: &str| {
@@ -52,7 +54,7 @@ pub fn grade_wake_latency(timing: &LoopTiming) -> Finding {
     }
 }
 
-/// Grades the link of a device by the fraction of ticks answered in time.
+/// Grades the link of a device by the fraction of ticks answered in time, `answered` of `asked`.
 pub fn grade_round_trips(answered: u64, asked: u64) -> Finding {
     if asked == 0 {
         return ROUND_TRIPS.fail("no request was sent", "run the test with a device connected");

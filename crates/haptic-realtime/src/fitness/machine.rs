@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-/// The `/proc`, `/sys` and `/dev` of a machine, possibly copied from another one.
+/// The files of a machine under `/proc`, `/sys` and `/dev`, possibly copies from another machine.
 #[derive(Debug, Clone)]
 pub struct Machine {
     root: PathBuf,
@@ -20,7 +20,7 @@ impl Machine {
         Self { root: root.into() }
     }
 
-    /// Actual location of a path such as `proc/stat`.
+    /// Location of a file that is given relative to the root, such as `proc/stat`.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
@@ -30,7 +30,7 @@ impl Machine {
         fs::read_to_string(self.path(path)).ok().map(|text| text.trim().to_owned())
     }
 
-    /// Names in a folder, sorted; empty if it cannot be read.
+    /// Names of the entries of `folder`, sorted; empty if the folder cannot be read.
     pub(super) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -38,13 +38,13 @@ impl Machine {
         names
     }
 
-    /// Target of a link; `None` if it is not a link or not readable.
+    /// Target of the symbolic link at `path`; `None` if there is no link or it cannot be read.
     pub(super) fn link(&self, path: &str) -> Option<PathBuf> {
         fs::read_link(self.path(path)).ok()
     }
 }
 
-/// Value of `key=value` on the kernel's command line; empty for a bare `key`.
+/// Value of `key=value` on the kernel's command line; empty for a bare `key`, and `None` if the key is missing.
 pub(super) fn command_line_value<'a>(command_line: &'a str, key: &str) -> Option<&'a str> {
     let mut words = command_line.split_whitespace();
     words.find_map(|word| match word.split_once('=') {

@@ -1,8 +1,8 @@
 //! Checks whether this machine is fit for a 1 kHz loop, and names remedies.
 //!
-//! Every check yields a [`Finding`] with its remedy. Reading (`/proc`, `/sys`) and evaluation are separate: the
-//! evaluations are pure functions of texts and numbers, tested with samples from other machines. A check fails only if
-//! the loop would be unreliable; a problem that only increases latency is a warning.
+//! Every check yields a [`Finding`], with a remedy if there is a problem. Reading `/proc` and `/sys` is separate from
+//! evaluation: the evaluations are pure functions of texts and numbers, tested with samples from other machines. A
+//! check fails only if the loop would be unreliable; a problem that only increases latency is a warning.
 //!
 //! Run the checks only in a process without a loop: the memory check locks all memory and then unlocks it.
 
@@ -29,7 +29,7 @@ use crate::thread::{Granted, ThreadRequest, spawn};
 pub enum Verdict {
     /// No problem.
     Ok,
-    /// The loop runs, with higher latency or less reliably than possible.
+    /// The loop runs, but with higher latency or less reliably than possible.
     Warn,
     /// The loop is unreliable.
     Fail,
@@ -44,13 +44,13 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Subject of the check and why it matters.
     pub what: &'static str,
-    /// Measured value.
+    /// Measured value, as text.
     pub measured: String,
     /// Remedy; `None` if nothing is wrong.
     pub remedy: Option<String>,
 }
 
-/// A check, from which findings are made.
+/// Name and subject of a check, which its findings share.
 #[derive(Debug, Clone, Copy)]
 struct Check {
     id: &'static str,
@@ -80,7 +80,7 @@ pub fn worst(findings: &[Finding]) -> Verdict {
     findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Ok)
 }
 
-/// Runs all checks that do not measure over time.
+/// Runs all checks except the self-test of the bare loop.
 pub fn inspect(machine: &Machine) -> Vec<Finding> {
     let trial = try_thread();
     let cpu = trial.as_ref().ok().and_then(|granted| granted.cpu);
@@ -99,8 +99,8 @@ pub fn inspect_and_measure(machine: &Machine, live: Duration) -> Vec<Finding> {
     findings
 }
 
-/// Starts a real-time thread, which ends immediately, and returns what it was granted. Nothing needs to be restored.
-/// The memory check is separate.
+/// Starts a real-time thread, which ends immediately, and returns what it was granted. The thread locks no memory and
+/// sets no limit, so nothing needs to be restored.
 fn try_thread() -> std::io::Result<Granted> {
     let request = ThreadRequest { lock_memory: false, runaway_limit: None, ..ThreadRequest::default() };
     let thread = spawn(request, |_| ())?;

@@ -28,7 +28,7 @@ pub(super) trait Authority {
     fn schedule(&mut self) -> io::Result<KernelSchedule>;
 }
 
-/// Makes the requests to `authority` and returns what was granted.
+/// Requests the properties of `request` from `authority` and returns what was granted.
 pub(super) fn acquire(
     request: &ThreadRequest,
     memory_lock: Option<MemoryLock>,
@@ -122,7 +122,7 @@ fn policy_of(number: i32) -> Policy {
     }
 }
 
-/// The real system.
+/// The authority of the running Linux system.
 pub(super) struct LinuxAuthority;
 
 impl Authority for LinuxAuthority {

@@ -2,15 +2,15 @@
 
 use std::str::FromStr;
 
-/// Core named in a profile: `"auto"`, `"any"` or a number.
+/// Choice of a core, as written in a profile: `"auto"`, `"any"` or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CpuChoice {
-    /// An isolated core if there is one, otherwise the highest core other than core 0.
+    /// An isolated core if there is one, otherwise the core with the highest number; core 0 only if there is no other.
     #[default]
     Auto,
     /// Any core; the thread is not pinned.
     Any,
-    /// This core.
+    /// The core with this number.
     Number(usize),
 }
 
@@ -41,8 +41,9 @@ impl FromStr for CpuChoice {
 /// Returns the cores to try for `"auto"`, best first.
 ///
 /// Isolated cores come first. Isolation removes them from the usual affinity mask, but pinning to them is still
-/// allowed. Core 0 comes last because Linux puts timekeeping and most interrupts there. Among the others, the highest
-/// is, with the usual numbering, the farthest from the sibling of core 0.
+/// allowed. Core 0 comes last because Linux puts timekeeping and most interrupts there. Among the remaining cores, the
+/// one with the highest number comes first: with the usual numbering, it is the farthest from the hyperthread sibling
+/// of core 0.
 pub(super) fn candidates(allowed: &[usize], isolated: &[usize]) -> Vec<usize> {
     let mut ordinary: Vec<usize> = allowed.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
     ordinary.sort_unstable_by_key(|cpu| (*cpu == 0, std::cmp::Reverse(*cpu)));
@@ -52,7 +53,7 @@ pub(super) fn candidates(allowed: &[usize], isolated: &[usize]) -> Vec<usize> {
     best_first
 }
 
-/// Parses the kernel's list notation, such as `0-3,8,10-11`; malformed parts are left out.
+/// Parses a list of cores in the kernel's notation, such as `0-3,8,10-11`; malformed parts are left out.
 pub fn parse_cpu_list(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(parse_range).flatten().collect()
 }

@@ -4,13 +4,13 @@
 //! what was requested. Without privileges the thread runs under the normal policy, and the reasons name what was
 //! refused and how to get it. The caller decides whether that is sufficient.
 //!
-//! There are two safeguards against a body that never sleeps:
-//! - `SCHED_RESET_ON_FORK`: a child process never inherits the real-time priority.
-//! - `RLIMIT_RTTIME`: a real-time thread that computes for [`ThreadRequest::runaway_limit`] without sleeping makes
-//!   the kernel kill the process with SIGXCPU. Otherwise, the thread would occupy its core although every device has
-//!   long lost contact with it. The end of the process closes the device and lets a service manager restart the
-//!   process. The limit applies to the process, counts only time on a core, and is by default 500 times the period of
-//!   1 ms, so that a host that stalls a virtual machine does not trigger it.
+//! There are two safeguards:
+//! - `SCHED_RESET_ON_FORK`: threads and processes that the thread starts do not inherit the real-time priority.
+//! - `RLIMIT_RTTIME`: a real-time thread that computes for [`ThreadRequest::runaway_limit`] without sleeping makes the
+//!   kernel kill the process with SIGXCPU. Without the limit, a body that never sleeps would occupy its core long after
+//!   every device has lost contact with it. The end of the process closes the device and lets a service manager restart
+//!   the process. The limit applies to the process, counts only time on a core, and is by default 500 times the period
+//!   of 1 ms, so that a host that stalls a virtual machine does not trigger it.
 
 mod acquire;
 mod cpu_choice;
@@ -30,14 +30,15 @@ use crate::memory::{LockedMemory, MemoryLock, lock_memory};
 use crate::runner::panic_text;
 use acquire::{LinuxAuthority, acquire};
 
-/// Highest priority that is requested. At 99, a loop would compete with the watchdog and migration threads of the
-/// kernel.
+/// Highest real-time priority that is requested. At 99, a loop would compete with the watchdog and migration threads of
+/// the kernel.
 pub const HIGHEST_PRIORITY: u8 = 98;
 
-/// Stack that prefaulting leaves untouched: the part in use and that of the C library.
+/// Part of the stack that prefaulting does not touch, bytes: the part already in use and the part that the C library
+/// needs.
 const STACK_RESERVE_BYTES: usize = 64 << 10;
 
-/// Smallest stack of a thread.
+/// Smallest stack of a thread, bytes.
 const SMALLEST_STACK_BYTES: usize = 2 * STACK_RESERVE_BYTES;
 
 /// Properties of the requested thread.
@@ -49,11 +50,12 @@ pub struct ThreadRequest {
     pub priority: u8,
     /// Core on which the thread runs.
     pub cpu: CpuChoice,
-    /// Size of the stack. All of it except a reserve is touched before the body starts.
+    /// Size of the stack, bytes. All of it except a reserve is touched before the body starts.
     pub stack_bytes: usize,
     /// Whether to lock the memory of the process.
     pub lock_memory: bool,
-    /// Time that a real-time thread may compute without sleeping before the process is killed; `None` sets no limit.
+    /// Maximum time that a real-time thread may compute without sleeping; beyond it, the kernel kills the process.
+    /// `None` sets no limit.
     pub runaway_limit: Option<Duration>,
 }
 
@@ -70,19 +72,19 @@ impl Default for ThreadRequest {
     }
 }
 
-/// A scheduling policy, as read back.
+/// A scheduling policy, as read back from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// SCHED_FIFO: runs until it sleeps or a thread of higher priority is ready.
+    /// SCHED_FIFO: the thread runs until it sleeps or a thread of higher priority is ready.
     Fifo,
-    /// SCHED_OTHER: shares the core fairly.
+    /// SCHED_OTHER: the thread shares the core fairly with others.
     Normal,
-    /// Another `SCHED_…` number, set by the parent of the process.
+    /// Another policy, by its `SCHED_…` number, which the process has inherited.
     Other(i32),
 }
 
-/// Properties of the thread, read back from the kernel.
+/// Properties that a thread was granted, read back from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Granted {
     /// Scheduling policy.
@@ -91,22 +93,22 @@ pub struct Granted {
     pub priority: u8,
     /// Core to which the thread is pinned, if any.
     pub cpu: Option<usize>,
-    /// Extent of the memory lock.
+    /// Extent of the memory lock of the process.
     pub locked_memory: LockedMemory,
-    /// Whether children start without the real-time policy.
+    /// Whether threads and processes that the thread starts do not inherit the real-time policy.
     pub resets_on_fork: bool,
     /// Reason and remedy for every refused request; empty if everything was granted.
     pub reasons: Vec<String>,
 }
 
 impl Granted {
-    /// Whether the thread has real-time scheduling, the minimum for hardware.
+    /// Whether the thread has real-time scheduling, which is the minimum requirement for hardware.
     pub fn is_realtime(&self) -> bool {
         self.policy == Policy::Fifo
     }
 }
 
-/// Error for a panic in the body of a thread, with its message.
+/// Error for a panic in the body of a thread, with the message of the panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadPanic(pub String);
 
@@ -146,7 +148,7 @@ impl<R> RealtimeThread<R> {
         self.handle.is_finished()
     }
 
-    /// Waits for the body; a panic in it becomes an error with its message.
+    /// Waits until the body ends and returns its result; a panic becomes an error with the message of the panic.
     ///
     /// # Errors
     /// If the body panicked.
@@ -157,8 +159,8 @@ impl<R> RealtimeThread<R> {
 
 /// Starts `body` on a new thread with as much of `request` as the system grants.
 ///
-/// Returns once the privileges are read back; `body` receives the same [`Granted`]. Fails only if no thread can be
-/// started.
+/// Returns once the granted properties have been read back; `body` receives the same [`Granted`]. Fails only if no
+/// thread can be started.
 pub fn spawn<R, F>(request: ThreadRequest, body: F) -> io::Result<RealtimeThread<R>>
 where
     R: Send + 'static,
@@ -180,10 +182,10 @@ where
     Ok(RealtimeThread { handle, id, granted })
 }
 
-/// Prepares the calling thread; runs inside the new thread.
+/// Prepares the calling thread, which is the new one, and returns what it was granted.
 fn settle(request: &ThreadRequest, memory_lock: Option<MemoryLock>, stack_bytes: usize) -> Granted {
     crate::memory::prefault_stack(stack_bytes - STACK_RESERVE_BYTES);
-    // The kernel maps the clock's page at the first read, and no lock covers it: trigger that fault now.
+    // The kernel maps the clock's page at the first read, and no lock covers that page: trigger the page fault now.
     crate::clock::monotonic_ns();
     // A lock on current memory does not cover this stack, which is newer: lock again.
     let relock = |lock: MemoryLock| if lock.locked == LockedMemory::CurrentOnly { lock_memory() } else { lock };

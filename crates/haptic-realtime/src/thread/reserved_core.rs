@@ -1,15 +1,15 @@
 //! Keeps the other threads of the process off the core that the loop runs on.
 //!
 //! A thread with the normal policy is preempted immediately, except while the kernel executes a non-preemptible section
-//! on its behalf. Sending a frame through the network stack takes tens of microseconds, and the loop would wake up late
-//! by that time. Threads on other cores do not delay the loop.
+//! on its behalf. For example, sending a frame through the network stack takes tens of microseconds, by which the loop
+//! would wake up late. Threads on other cores do not delay the loop.
 
 use std::io;
 
 use rustix::thread::{Pid, sched_getaffinity, sched_setaffinity};
 
-/// Removes `cpu` from the affinity of every thread of the process except `owner`. Later threads inherit the affinity. A
-/// thread that has no other core keeps it: on a machine with one core there is nothing to do.
+/// Removes `cpu` from the affinity of every thread of the process except `owner`. Threads that they start later inherit
+/// the affinity. A thread that has no other core keeps `cpu`: on a machine with one core there is nothing to do.
 pub(super) fn reserve_core(cpu: usize, owner: Pid) -> io::Result<()> {
     for task in std::fs::read_dir("/proc/self/task")? {
         let name = task?.file_name();

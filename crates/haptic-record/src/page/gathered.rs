@@ -2,7 +2,7 @@
 
 use crate::tick_message::TickMessage;
 
-/// Largest number of points in a plot. In a longer recording, each point shows the range of several ticks.
+/// Largest number of points in a plot. If a recording has more ticks, each point shows the range of several ticks.
 const MOST_POINTS: usize = 12_000;
 
 /// Columns of a recording, all of the same length, and counts over all ticks. World frame, SI units.
@@ -25,12 +25,12 @@ pub struct TickColumns {
     pub faults: u64,
 }
 
-/// Reduced column: minimum and maximum of the ticks behind each point.
+/// Reduced column: the minimum and maximum over the ticks that each point represents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thinned {
-    /// Minimum values.
+    /// Minimum at each point; the value itself if every tick has its own point.
     pub low: Vec<f64>,
-    /// Maximum values; empty if every tick has its own point.
+    /// Maximum at each point; empty if every tick has its own point.
     pub high: Vec<f64>,
 }
 
@@ -66,18 +66,18 @@ impl TickColumns {
         self.tick.is_empty()
     }
 
-    /// Returns true if tick times were measured.
+    /// Returns true if wake-up latencies or compute times were measured.
     pub fn has_clock(&self) -> bool {
         self.late_ns.iter().any(|late| *late > 0) || self.compute_ns.iter().any(|compute| *compute > 0)
     }
 
-    /// Returns the magnitude of the force in every tick, N.
+    /// Returns the magnitude of the force on the hand in every tick, N.
     pub fn force_size_n(&self) -> Vec<f64> {
         let [x, y] = &self.force_n;
         x.iter().zip(y).map(|(x, y)| f64::from(*x).hypot(f64::from(*y))).collect()
     }
 
-    /// Returns the number of ticks per point.
+    /// Returns the number of ticks that each point of a plot represents.
     pub fn ticks_per_point(&self) -> usize {
         self.len().div_ceil(MOST_POINTS).max(1)
     }

@@ -1,7 +1,7 @@
-//! HTML page with plots of a recording: a single file without network access, with a light and a dark theme.
+//! HTML page with plots of a recording: a single file that needs no network access, with a light and a dark theme.
 //!
-//! `gathered` collects the ticks, `plots` prepares the data of the plots, `summary` computes the figures for a paper.
-//! This module combines them with a small script that draws the plots.
+//! `gathered` collects the ticks, `plots` prepares the data of the plots, and `summary` computes the figures for a
+//! paper. This module combines them with a small script that draws the plots.
 
 pub mod gathered;
 mod plots;
@@ -15,22 +15,22 @@ use std::fmt::Write;
 pub struct Facts<'a> {
     /// Name of the recording.
     pub title: String,
-    /// Settings as keys and values, in order.
+    /// Settings as keys and values, in the order in which they are listed.
     pub settings: Vec<(String, String)>,
     /// Names and texts of the files of the run.
     pub texts: Vec<(String, String)>,
-    /// Events, in order.
+    /// Events, in the order in which they are listed.
     pub events: Vec<EventLine>,
-    /// Scene at the start.
+    /// Scene at the start of the recording.
     pub scene: &'a Scene,
-    /// Warnings to show first, such as a truncated recording.
+    /// Warnings to show at the top of the page, for example that the recording is truncated.
     pub warnings: Vec<String>,
 }
 
 /// Line in the list of events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventLine {
-    /// World time, s: the tick number times 1 ms.
+    /// World time of the event, s: the tick number times 1 ms.
     pub time_s: f64,
     /// Level: 2 is information, 3 a warning.
     pub level: u8,

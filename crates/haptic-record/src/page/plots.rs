@@ -15,7 +15,7 @@ const INFORMATION: u8 = 2;
 const MAX_DOTS: usize = 4000;
 /// Histogram bars per decade. A bar is wider than the 3 % to which durations are stored.
 const BARS_PER_DECADE: f64 = 16.0;
-/// Period, µs.
+/// Period of the loop, µs.
 const PERIOD_US: f64 = 1000.0;
 
 pub(super) fn data(gathered: &TickColumns, facts: &Facts<'_>, summary: &Summary) -> Value {
@@ -176,8 +176,8 @@ fn outlines(scene: &Scene, body: &Body) -> Vec<Value> {
     pieces.iter().map(|piece| json!({ "points": rounded(piece), "colour": body.colour, "fixed": body.fixed })).collect()
 }
 
-/// Returns the bounds of the map, mm: the paths and the dynamic bodies, with a margin; fixed bodies may extend beyond
-/// them.
+/// Returns the bounds of the map, mm: smallest x and y, then largest x and y. They enclose the paths and the dynamic
+/// bodies at their start, with a margin; fixed bodies may extend beyond them.
 fn bounds(scene: &Scene, hand: &[[f64; 2]], tool: &[[f64; 2]]) -> [f64; 4] {
     let starts = scene.bodies.iter().filter(|body| !body.fixed).flat_map(|body| {
         let (centre_m, _) = body.start_pose();

@@ -3,13 +3,13 @@
 use super::gathered::TickColumns;
 use crate::spectrum::{Line, dominant, spectrum};
 
-/// Largest number of frequencies listed.
+/// Largest number of dominant frequencies listed.
 const FREQUENCIES_NAMED: usize = 3;
 const RATE_HZ: f64 = 1000.0;
 /// Normal force above which friction is evaluated, N; below it the ratio is too uncertain.
 pub(super) const PRESSED_N: f64 = 0.05;
 
-/// Mean, RMS, value of the largest magnitude, and standard deviation of one quantity.
+/// Mean, RMS, value with the largest magnitude, and standard deviation of one quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     mean: f64,
@@ -136,7 +136,7 @@ impl Summary {
     }
 }
 
-/// Computes the speed of the hand by a backward difference over ten ticks. Over a single tick, encoder steps would
+/// Returns the speed of the hand, m/s, as a backward difference over ten ticks. Over a single tick, encoder steps would
 /// dominate.
 fn speeds_m_per_s(gathered: &TickColumns) -> Vec<f64> {
     const APART: usize = 10;

@@ -1,4 +1,4 @@
-//! Reads the stream of a running daemon like a page, until the daemon ends, and prints the age of the states.
+//! Reads the stream of a running daemon as the page does, until the daemon ends, and prints the age of the states.
 //!
 //!     watch-stream [--stalled] [--lead] ADDRESS:PORT
 //!
@@ -7,7 +7,7 @@
 //! target like a mouse. Prints one JSON object, with times in ms:
 //!
 //! - `tick_to_client`: time from the start of a tick to the arrival of its state at a client. The daemon sends the
-//!   start time of the tick; both use the same clock.
+//!   start time of the tick; daemon and client use the same clock.
 //! - `mouse_to_hand`: time from sending a mouse position to the first sampled tick in which the hand has moved. It
 //!   includes the time that a hand with mass needs to move two encoder steps, and up to 8 ms between two samples.
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Number of clients that read or, with `--stalled`, of those that never read.
 const CLIENTS: usize = 4;
-/// Frames per second, as the page requests.
+/// Frame rate that the page requests, Hz.
 const HZ: u32 = 60;
 /// Time without a message after which the daemon counts as gone.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -123,7 +123,7 @@ impl Mouse {
     }
 }
 
-/// Returns a number of a message. A missing number becomes NaN, which is visible in the output.
+/// Returns a value of a message as a number. A missing number becomes NaN, which is visible in the output.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }

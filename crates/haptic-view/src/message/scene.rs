@@ -9,9 +9,9 @@ use serde::Serialize;
 /// Message with a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SceneMessage {
-    /// Number of the scene within a run, from 1. Each state carries the number of its scene.
+    /// Number of the scene within a run, counted from 1. Each state carries the number of its scene.
     pub scene_id: u64,
-    /// Name from the profile or the viewer.
+    /// Name of the scene, from the profile or the viewer.
     pub name: String,
     /// Gravity, m/s².
     pub gravity_m_per_s2: [f64; 2],
@@ -28,7 +28,7 @@ pub struct SceneMessage {
 /// Body of a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BodyMessage {
-    /// Unique name.
+    /// Unique name of the body.
     pub name: String,
     /// Whether the body is fixed.
     pub fixed: bool,
@@ -38,7 +38,7 @@ pub struct BodyMessage {
     pub rounding_m: f64,
     /// Position of the body's frame at the start, world frame, m.
     pub position_m: [f64; 2],
-    /// Angle at the start, rad, anticlockwise.
+    /// Angle of the body at the start, rad, anticlockwise.
     pub angle_rad: f64,
     /// Colour, `#rrggbb`.
     pub colour: String,
@@ -48,7 +48,7 @@ pub struct BodyMessage {
     pub friction: f64,
     /// Coefficient of restitution.
     pub restitution: f64,
-    /// Mass, kg; null if fixed.
+    /// Mass, kg; null if the body is fixed.
     pub mass_kg: Option<f64>,
 }
 

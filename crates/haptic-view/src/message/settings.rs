@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct SettingsMessage {
     /// Gains, with the keys of `[coupling]` in a profile.
     pub coupling: Gains,
-    /// Limits of the gains in the viewer.
+    /// Limits of the force and of the gains in the viewer.
     pub limits: LimitsMessage,
     /// Safety settings, with the keys of `[safety]` in a profile.
     pub safety: Safety,
@@ -21,7 +21,7 @@ pub struct SettingsMessage {
     pub version: String,
 }
 
-/// Minimum and maximum of each gain in the viewer.
+/// Limits in the viewer: the largest force, and the minimum and maximum of each gain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are complete, unit included")]
 pub struct LimitsMessage {
@@ -32,7 +32,7 @@ pub struct LimitsMessage {
     pub angular_damping_n_m_s_per_rad: [f64; 2],
 }
 
-/// Margins of the coupling on this device, and the regions of stable gains.
+/// Stability margins of the coupling on the device in use, and the regions of passive and of stable gains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StabilityMessage {
     /// Whether the coupling is passive with any hand, even without the tank.
@@ -45,7 +45,7 @@ pub struct StabilityMessage {
     pub region: Vec<RegionPoint>,
 }
 
-/// Limits of both regions at one damping value.
+/// Largest passive and largest stable stiffness at one damping value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are complete, unit included")]
 pub struct RegionPoint {
@@ -65,13 +65,13 @@ pub struct DeviceMessage {
     pub axes: u8,
     /// Whether the device has a simulated hand, which can follow the mouse.
     pub can_be_guided: bool,
-    /// Largest force, N.
+    /// Largest force of the device, N.
     pub max_force_n: f64,
     /// Dynamics of the worst axis.
     pub model: ModelMessage,
 }
 
-/// Dynamics of a device.
+/// Dynamics of the worst axis of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are those of a device file, unit included")]
 pub struct ModelMessage {

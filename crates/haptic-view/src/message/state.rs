@@ -19,7 +19,7 @@ pub struct Observation {
     pub handle_m: Option<Vector2<f64>>,
     /// Index of the tool's body; `None` without a tool.
     pub tool: Option<u32>,
-    /// Longest tick since the last observation, ns.
+    /// Duration of the longest tick since the previous observation, ns.
     pub compute_ns: u64,
     /// Description of the hand's current action, if any.
     pub caption: Option<String>,
@@ -50,7 +50,7 @@ pub struct StateMessage<'o> {
     scene_id: u64,
     tick: u64,
     t_s: f64,
-    /// Start of the tick on the system's monotonic clock, ns, from which a client can compute the age of the state.
+    /// Start of the tick on the system's monotonic clock, ns. A client can compute the age of the state from it.
     monotonic_ns: u64,
     paused: bool,
     phase: &'static str,
@@ -129,8 +129,8 @@ impl Observation {
         self.snapshot.report.tick as f64 / (1.0 / TICK_S)
     }
 
-    /// Returns a row of the strip charts: time, hand, handle, force, stored energy, tank level, and longest tick since
-    /// the last row.
+    /// Returns a row of the strip charts: time, hand position, handle position, force, stored energy, tank level, and
+    /// duration of the longest tick since the previous row.
     pub fn sample(&self) -> [f64; 10] {
         let report = &self.snapshot.report;
         let (hand, force) = (report.hand_m, report.force_n);

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-/// Period of a tick, ns.
+/// Time available for a tick, ns: one period.
 const BUDGET_NS: u64 = 1_000_000;
-/// Histogram bars per octave. The loop's own histogram has sixteen times as many buckets.
+/// Histogram bars per octave. The loop's own histogram has sixteen times as many buckets per octave.
 const BARS_PER_OCTAVE: f64 = 4.0;
 
 /// Message with the timing of the loop so far.
@@ -27,7 +27,7 @@ pub struct TimingMessage {
     /// Histogram of the wake-up latency: longest duration, ns, and count of each bar, shortest first. Empty bars are
     /// left out.
     pub wake_histogram: Vec<(u64, u64)>,
-    /// Histogram of the duration of a tick, in the same form.
+    /// Histogram of the duration of a tick, in the form of `wake_histogram`.
     pub compute_histogram: Vec<(u64, u64)>,
 }
 

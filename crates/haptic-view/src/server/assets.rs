@@ -5,7 +5,7 @@ use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-/// Names and contents of all files.
+/// Names and contents of all files of the page.
 static ASSETS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// Content types by file extension.
@@ -21,7 +21,7 @@ const CONTENT_TYPES: [(&str, &str); 9] = [
     ("woff2", "font/woff2"),
 ];
 
-/// Returns the file at a URL path; `/` is `index.html`.
+/// Returns the response with the file at a URL path, or a 404 error if there is none; `/` is `index.html`.
 pub fn asset(path: &str) -> Response {
     let name = path.trim_start_matches('/');
     let name = if name.is_empty() { "index.html" } else { name };

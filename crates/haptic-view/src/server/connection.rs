@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 /// Pause after a failed accept, for example when file descriptors have run out.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Response to connections above the limit.
+/// Response to connections above `MAX_CONNECTIONS`.
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
     Content-Type: application/json\r\nContent-Length: 58\r\n\r\n\
     {\"error\":\"too many connections; close some and try again\"}";
@@ -45,7 +45,7 @@ pub async fn accept_all(socket: std::net::TcpListener, shared: Arc<Shared>) -> i
             () = shared.until_stopped() => break,
         }
     }
-    // Meanwhile, streams send their close frames.
+    // Give the streams time to send their close frames.
     tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
     Ok(())
 }

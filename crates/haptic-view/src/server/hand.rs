@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 /// Time between two attempts to release the hand while the loop is busy.
 const RELEASE_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Passes the hand targets of the streams to the daemon and releases the hand when its stream ends.
+/// Passes the hand targets of the streams to the daemon and releases the hand when the stream that controls it ends.
 pub struct HandControl {
     controller: Arc<dyn Controller>,
     targets: Mutex<RateLimiter>,
@@ -22,7 +22,7 @@ pub struct HandControl {
     release_due: Notify,
 }
 
-/// Stream that controls the hand.
+/// Stream that controls the hand, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Owner {
     #[default]
@@ -42,7 +42,7 @@ impl HandControl {
         }
     }
 
-    /// Whether the hand follows a stream, or still follows the last target of one.
+    /// Whether a stream controls the hand, or the release of the hand is still pending.
     pub fn is_controlled(&self) -> bool {
         *lock(&self.owner) != Owner::None
     }
@@ -79,7 +79,7 @@ impl HandControl {
     }
 
     /// Repeats releases that failed because the loop was busy. A client sends its release once and may have
-    /// disconnected since; without this the hand would stay controlled for ever. Never returns.
+    /// disconnected since; without a retry, the hand would stay controlled for ever. Never returns.
     pub async fn retry_releases(&self) {
         loop {
             self.release_due.notified().await;

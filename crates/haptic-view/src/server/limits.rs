@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Maximum number of concurrent connections. A browser opens six. Further connections get status 503.
+/// Maximum number of concurrent connections. A browser opens up to six. Further connections get status 503.
 pub const MAX_CONNECTIONS: usize = 64;
 /// Maximum number of concurrent streams.
 pub const MAX_STREAMS: usize = 16;
@@ -18,7 +18,7 @@ pub const MAX_MESSAGE_BYTES: usize = 4 << 10;
 pub const MAX_INVALID_MESSAGES: u32 = 20;
 /// Maximum time from connecting, or from the last response, to the end of the headers.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum time from the headers to the response.
+/// Maximum time from the end of the headers to the response.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum time for a client to accept one message. A slower client is dropped.
 pub const SEND_TIMEOUT: Duration = Duration::from_secs(3);
@@ -28,7 +28,7 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(300);
 pub const MAX_BLOCKING_TASKS: usize = 2;
 /// Time after which the system drops a connection that acknowledges none of the data sent.
 pub const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(5);
-/// Permitted frame rates of a stream, Hz.
+/// Range of permitted frame rates of a stream, Hz.
 pub const FRAMES_HZ: std::ops::RangeInclusive<f64> = 1.0..=120.0;
 /// Maximum number of ticks in one step request.
 pub const MAX_STEP_TICKS: u32 = 10_000;

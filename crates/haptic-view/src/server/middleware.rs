@@ -55,7 +55,7 @@ fn check(shared: &Shared, request: &Request) -> Result<(), HttpError> {
     Ok(())
 }
 
-/// Rejects a body by its announced length, before it arrives.
+/// Rejects a request whose announced body is too large, before the body arrives.
 fn check_length(headers: &HeaderMap) -> Result<(), HttpError> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > MAX_BODY_BYTES as u64) { Err(HttpError::too_large()) } else { Ok(()) }

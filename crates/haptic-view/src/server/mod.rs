@@ -31,7 +31,7 @@ use std::thread::JoinHandle;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-/// Niceness of the server thread: other processes run first.
+/// Niceness of the server thread, chosen so that other processes run first.
 const NICENESS: i32 = 10;
 
 /// Handle of the running viewer. Dropping it stops the viewer.
@@ -70,7 +70,7 @@ impl Drop for Viewer {
     fn drop(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A panic of that thread ended only the viewer and was reported by the panic hook.
+            // A panic of the thread ended only the viewer and was reported by the panic hook.
             drop(thread.join());
         }
     }
@@ -85,8 +85,8 @@ fn serve(runtime: Runtime, listener: Listener, shared: Arc<Shared>) {
     shared.rejections.flush();
 }
 
-/// Sets a low priority and excludes the loop's core. A failure is not worth a warning: the loop has the higher
-/// priority in any case.
+/// Lowers the priority of the current thread and keeps it off the loop's core. A failure is not worth a warning: the
+/// loop has the higher priority in any case.
 fn lower_priority(loop_cpu: Option<usize>) {
     if let Err(error) = setpriority_process(None, NICENESS) {
         tracing::debug!("the viewer keeps its priority: {error}");

@@ -51,9 +51,9 @@ impl AccessPolicy {
         Ok(())
     }
 
-    /// Whether a value of `Host` names this machine. Loopback is accepted with any port, because an SSH tunnel may end
-    /// at another one. If the viewer listens beyond loopback, any IP address and the machine's own name are accepted
-    /// too, because DNS rebinding cannot use them.
+    /// Whether a value of `Host` names this machine. Loopback is accepted with any port, because the local end of an
+    /// SSH tunnel may have another port. If the viewer listens beyond loopback, any IP address and the machine's own
+    /// name are accepted too, because DNS rebinding cannot use them.
     fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Minimum time between two lines of the log.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Rate-limited log of rejections, with a count of those that are not logged.
+/// Rate-limited log of rejections, with a count of the rejections that are not logged.
 #[derive(Debug, Default)]
 pub struct RejectionLog(Mutex<State>);
 

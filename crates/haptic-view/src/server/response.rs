@@ -63,7 +63,7 @@ pub fn json_text(body: impl Into<Body>) -> Response {
     text("application/json", body)
 }
 
-/// Returns a response with text of a content type, which must not be cached.
+/// Returns a response with the given content type and body, which must not be cached.
 pub fn text(content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     let headers = response.headers_mut();
@@ -120,7 +120,7 @@ fn is_json_but_for_numbers(body: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(&with_zeros(body)).is_ok()
 }
 
-/// Replaces every non-finite number with a zero.
+/// Replaces `NaN`, `Infinity` and `-Infinity` outside strings with zeros.
 fn with_zeros(body: &[u8]) -> Vec<u8> {
     const NON_FINITE: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
     let (mut replaced, mut rest, mut is_quoted) = (Vec::with_capacity(body.len()), body, false);

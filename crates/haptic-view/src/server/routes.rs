@@ -225,7 +225,7 @@ fn frames_hz(query: &str) -> Result<f64, HttpError> {
     })
 }
 
-/// Returns the body, or an error if it was not accepted.
+/// Returns the body, or an error if the server did not accept it.
 fn read_body(body: Body) -> Result<Bytes, HttpError> {
     body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => HttpError::too_large(),

@@ -62,7 +62,7 @@ struct Stream {
     settings: watch::Receiver<Text>,
     timing: watch::Receiver<Arc<TimingMessage>>,
     state: watch::Receiver<Option<Arc<Observation>>>,
-    /// Whether a frame is due that waits for the next state.
+    /// Whether a frame is due and waits for the next state.
     is_due: bool,
     timing_sent: Option<Instant>,
     /// Number of the tick in the last frame.
@@ -246,7 +246,7 @@ impl Stream {
         }
     }
 
-    /// Ends the stream after a receive error, after which nothing can be read.
+    /// Ends the stream after a receive error. Nothing more can be read from the socket.
     async fn fail(&mut self, error: &axum::Error) -> Outcome {
         if !is_too_large(error) {
             return self.drop_client(&error.to_string());

@@ -13,7 +13,8 @@ mod field {
     pub const WATCHDOG_MS: usize = 4;
     pub const LIMITS: usize = 6;
 
-    /// Offset of the slew. It depends on the number of axes, because the limits come first.
+    /// Offset of the slew limit, bytes. It depends on the number of axes, because the effort limits of all axes come
+    /// first.
     pub const fn slew(axes: usize) -> usize {
         LIMITS + 2 * axes
     }
@@ -31,7 +32,7 @@ pub struct ArmView<'a> {
 }
 
 impl<'a> ArmView<'a> {
-    /// Checks the length, which determines the number of axes.
+    /// Creates a view of `payload` if its length is valid. The length determines the number of axes.
     pub fn new_checked(kind: Kind, payload: &'a [u8]) -> Result<Self, PayloadError> {
         let axes = (1..=MAX_AXES).find(|axes| payload.len() == field::length(*axes));
         axes.map(|axes| Self { payload, axes }).ok_or(PayloadError::Length { kind, found: payload.len() })
@@ -57,7 +58,7 @@ impl<'a> ArmView<'a> {
         read_u16(self.payload, field::LIMITS + 2 * axis)
     }
 
-    /// Largest change of effort per millisecond, Q15.
+    /// Maximum change of effort per millisecond, Q15.
     pub fn slew_q15_per_ms(&self) -> u16 {
         read_u16(self.payload, field::slew(self.axes))
     }
@@ -69,16 +70,16 @@ pub struct Arm {
     /// Nonce of the session's HELLO.
     pub nonce: u32,
     /// Time without a CMD after which the device ends all effort, ms. In ARM, 0 requests the device's default, and
-    /// values above the device's maximum, which is at most 100, are reduced to it.
+    /// values above the device's maximum, which is at most 100 ms, are reduced to that maximum.
     pub watchdog_ms: u16,
-    /// Effort limit of each axis, Q15 of full scale. The device uses the smaller of this limit and its own.
+    /// Effort limit of each axis, Q15 of full scale. The device applies the smaller of the requested limit and its own.
     pub limits_q15: PerAxis<u16>,
-    /// Largest change of effort per millisecond, Q15; 0 requests the device's default.
+    /// Maximum change of effort per millisecond, Q15. In ARM, 0 requests the device's default.
     pub slew_q15_per_ms: u16,
 }
 
 impl Arm {
-    /// Parses a payload. Rejects a limit or slew beyond full scale.
+    /// Parses a payload. Rejects an effort limit or slew limit beyond full scale.
     pub fn parse(kind: Kind, payload: &[u8]) -> Result<Self, PayloadError> {
         let view = ArmView::new_checked(kind, payload)?;
         let wrong_length = PayloadError::Length { kind, found: payload.len() };

@@ -23,14 +23,14 @@ mod field {
 /// Host to device: requests the properties of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisInfoRequest {
-    /// Index of the axis, from 0.
+    /// Index of the axis, counted from zero.
     pub index: u8,
 }
 
 impl AxisInfoRequest {
     const LENGTH: usize = 1;
 
-    /// Parses a payload. Accepts any index; the device rejects those it does not have.
+    /// Parses a payload. Accepts any index; the device rejects the index of an axis that it does not have.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         checked(Kind::AxisInfoRequest, payload, Self::LENGTH).map(|payload| Self { index: payload[field::INDEX] })
     }
@@ -46,13 +46,13 @@ impl AxisInfoRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AxisKind {
-    /// Counts per metre, effort in micronewtons.
+    /// Linear motion: the scale is in counts per metre, and efforts are in micronewtons.
     Linear = 0,
-    /// Counts per radian, effort in micronewton metres.
+    /// Rotation: the scale is in counts per radian, and efforts are in micronewton metres.
     Rotary = 1,
 }
 
-/// Flags that define position zero. Bits unknown to this version are retained.
+/// Flags that state which position is zero. Bits unknown to this version are retained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HomeFlags(pub u8);
 
@@ -73,12 +73,12 @@ impl HomeFlags {
 pub struct AxisInfoView<'a>(&'a [u8]);
 
 impl<'a> AxisInfoView<'a> {
-    /// Checks the length.
+    /// Creates a view of `payload` if its length is correct.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         checked(Kind::AxisInfo, payload, field::LENGTH).map(Self)
     }
 
-    /// Index of the axis, from 0.
+    /// Index of the axis, counted from zero.
     pub fn index(&self) -> u8 {
         self.0[field::INDEX]
     }
@@ -88,12 +88,12 @@ impl<'a> AxisInfoView<'a> {
         self.0[field::KIND]
     }
 
-    /// Counts per metre or radian: numerator, denominator.
+    /// Counts per metre or radian, as numerator and denominator.
     pub fn counts_per_unit(&self) -> (u32, u32) {
         (read_u32(self.0, field::COUNTS_NUMERATOR), read_u32(self.0, field::COUNTS_DENOMINATOR))
     }
 
-    /// Ends of the travel, counts.
+    /// Ends of the travel, counts: minimum and maximum, unchecked.
     pub fn range(&self) -> (i32, i32) {
         (read_i32(self.0, field::MINIMUM), read_i32(self.0, field::MAXIMUM))
     }
@@ -103,7 +103,7 @@ impl<'a> AxisInfoView<'a> {
         read_u32(self.0, field::FULL_SCALE)
     }
 
-    /// Flags that define position zero.
+    /// Flags that state which position is zero.
     pub fn home_flags(&self) -> HomeFlags {
         HomeFlags(self.0[field::HOME_FLAGS])
     }
@@ -112,22 +112,23 @@ impl<'a> AxisInfoView<'a> {
 /// Device to host: properties of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisInfo {
-    /// Index of the axis, from 0.
+    /// Index of the axis, counted from zero.
     pub index: u8,
     /// Kind of the axis.
     pub kind: AxisKind,
-    /// Counts per metre or radian: numerator, denominator; neither is 0.
+    /// Counts per metre or radian, as numerator and denominator; neither is 0.
     pub counts_per_unit: (u32, u32),
     /// Ends of the travel, counts; the lower one first.
     pub range: (i32, i32),
     /// Effort at Q15 full scale, in micronewtons or micronewton metres; never 0.
     pub full_scale_micro: u32,
-    /// Flags that define position zero.
+    /// Flags that state which position is zero.
     pub home_flags: HomeFlags,
 }
 
 impl AxisInfo {
-    /// Parses a payload. Rejects an unknown kind, an invalid index, a scale of zero and an empty travel.
+    /// Parses a payload. Rejects an unknown kind, an invalid index, a zero in the scale, an empty travel and a
+    /// full-scale effort of zero.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = AxisInfoView::new_checked(payload)?;
         let reject = |field, found| Err(PayloadError::Value { kind: Kind::AxisInfo, field, found });

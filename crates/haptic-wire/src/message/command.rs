@@ -26,7 +26,7 @@ pub struct CommandView<'a> {
 }
 
 impl<'a> CommandView<'a> {
-    /// Checks the length, which determines the number of axes.
+    /// Creates a view of `payload` if its length is valid. The length determines the number of axes.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         let axes = (1..=MAX_AXES).find(|axes| payload.len() == payload_length(*axes));
         let wrong_length = PayloadError::Length { kind: Kind::Command, found: payload.len() };
@@ -60,15 +60,15 @@ pub struct Command {
 }
 
 impl Command {
-    /// Flag: apply the efforts. Without it the device applies none.
+    /// Flag: apply the efforts. Without this flag, the device applies no effort.
     pub const ENABLE: u8 = 1 << 0;
-    /// Flag: send a STATE every millisecond instead of one per CMD, until a CMD without this flag.
+    /// Flag: send a STATE every millisecond instead of one per CMD, until a CMD without this flag arrives.
     pub const STREAM: u8 = 1 << 1;
 
-    /// Creates a command with these efforts, enabled unless all of them are zero.
+    /// Creates a command with these efforts. The flag [`Self::ENABLE`] is set unless all of them are zero.
     ///
-    /// A device approaches an enabled zero no faster than its slew limit permits. A command that is not enabled ends
-    /// all effort at once, and the device stays armed.
+    /// If the flag is set, the device approaches even a zero effort no faster than its slew limit permits. A command
+    /// without the flag ends all effort at once, and the device stays armed.
     ///
     /// Real-time: one comparison per axis.
     pub fn with_efforts(efforts_q15: PerAxis<i16>) -> Self {

@@ -33,12 +33,12 @@ mod ack_field {
 pub struct HelloView<'a>(&'a [u8]);
 
 impl<'a> HelloView<'a> {
-    /// Checks the length.
+    /// Creates a view of `payload` if its length is correct.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         checked(Kind::Hello, payload, hello_field::LENGTH).map(Self)
     }
 
-    /// Number that identifies this protocol.
+    /// Magic number, which identifies the protocol; unchecked.
     pub fn magic(&self) -> u32 {
         read_u32(self.0, hello_field::MAGIC)
     }
@@ -107,7 +107,7 @@ impl Capabilities {
 pub struct HelloAckView<'a>(&'a [u8]);
 
 impl<'a> HelloAckView<'a> {
-    /// Checks the length.
+    /// Creates a view of `payload` if its length is correct.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         checked(Kind::HelloAck, payload, ack_field::LENGTH).map(Self)
     }
@@ -122,7 +122,7 @@ impl<'a> HelloAckView<'a> {
         read_u32(self.0, ack_field::NONCE)
     }
 
-    /// Version of the firmware.
+    /// Version of the firmware, `major << 16 | minor << 8 | patch`.
     pub fn firmware_version(&self) -> u32 {
         read_u32(self.0, ack_field::FIRMWARE_VERSION)
     }
@@ -132,7 +132,7 @@ impl<'a> HelloAckView<'a> {
         read_eight(self.0, ack_field::UID)
     }
 
-    /// Number of axes.
+    /// Number of axes, unchecked.
     pub fn axes(&self) -> u8 {
         self.0[ack_field::AXES]
     }
@@ -142,7 +142,7 @@ impl<'a> HelloAckView<'a> {
         Capabilities(read_u16(self.0, ack_field::CAPABILITIES))
     }
 
-    /// Maximum rate of CMD, Hz.
+    /// Maximum rate of CMD that the device supports, Hz; unchecked.
     pub fn max_rate_hz(&self) -> u16 {
         read_u16(self.0, ack_field::MAX_RATE_HZ)
     }
@@ -164,7 +164,7 @@ pub struct HelloAck {
     pub axes: u8,
     /// Capabilities of the device.
     pub capabilities: Capabilities,
-    /// Maximum rate of CMD, Hz; never 0.
+    /// Maximum rate of CMD that the device supports, Hz; never 0.
     pub max_rate_hz: u16,
 }
 

@@ -1,5 +1,5 @@
-//! The messages of the protocol. Each module defines field offsets, a view with a checked length, and a value with
-//! checked fields.
+//! The messages of the protocol. Each module defines the field offsets of its messages, views of payloads whose length
+//! has been checked, and message values whose fields have been checked.
 
 pub mod arm;
 pub mod axis_info;
@@ -35,7 +35,7 @@ pub enum Message<'a> {
     AxisInfo(AxisInfo),
     /// Host: permits effort within limits.
     Arm(Arm),
-    /// Device: confirms that it is armed, with the limits in force.
+    /// Device: confirms that it is armed and reports the limits in force.
     ArmAck(Arm),
     /// Host: commands the newest efforts.
     Command(Command),
@@ -43,7 +43,7 @@ pub enum Message<'a> {
     State(State),
     /// Host: ends all effort and disarms.
     Stop,
-    /// Host: requests the device's clock.
+    /// Host: requests the time on the device's clock.
     Ping(Ping),
     /// Device: answers a ping with timestamps.
     PingReply(PingReply),
@@ -112,7 +112,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Returns the payload if it has the length that its kind requires.
+/// Returns the payload if it has the given length; otherwise an error that names `kind`.
 fn checked(kind: Kind, payload: &[u8], length: usize) -> Result<&[u8], PayloadError> {
     if payload.len() == length { Ok(payload) } else { Err(PayloadError::Length { kind, found: payload.len() }) }
 }

@@ -19,7 +19,7 @@ mod field {
 pub struct FaultView<'a>(&'a [u8]);
 
 impl<'a> FaultView<'a> {
-    /// Checks the length.
+    /// Creates a view of `payload` if its length is correct.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         checked(Kind::Fault, payload, field::LENGTH).map(Self)
     }
@@ -29,36 +29,36 @@ impl<'a> FaultView<'a> {
         self.0[field::CODE]
     }
 
-    /// A number whose meaning depends on the code.
+    /// Number whose meaning depends on the code; see [`FaultCode`].
     pub fn detail(&self) -> u32 {
         read_u32(self.0, field::DETAIL)
     }
 }
 
-/// Cause of a fault. Codes below 0x10 latch: no effort until the next ARM. Codes from 0x10 mean that a message was
-/// rejected.
+/// Cause of a fault. Codes below 0x10 latch: the device applies no effort until the next ARM. Codes from 0x10 on mean
+/// that the device rejected a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultCode {
     /// No CMD within the watchdog time; detail: milliseconds without a CMD.
     Watchdog,
-    /// A position changed by more than the axis can move; detail: axis << 24 | counts.
+    /// A position changed by more than the axis can move in one sampling interval; detail: `axis << 24 | counts`.
     EncoderJump,
-    /// A sensor has no valid reading; detail: axis.
+    /// A sensor has no valid reading; detail: index of the axis.
     Sensor,
     /// An ARM did not repeat the session's nonce; detail: the nonce received.
     NonceMismatch,
     /// The device does not have the requested axis; detail: the requested index.
     NoSuchAxis,
-    /// The length of a payload is invalid for its type; detail: type << 8 | length.
+    /// The length of a payload is invalid for the type of the message; detail: `type << 8 | length`.
     WrongLength,
-    /// The type is unknown to this firmware; detail: the type.
+    /// The type of a message is unknown to the firmware; detail: that type.
     UnknownType,
     /// A code unknown to this version.
     Other(u8),
 }
 
 impl FaultCode {
-    /// Returns the code for a byte.
+    /// Returns the code that a byte encodes.
     pub fn from_byte(byte: u8) -> Self {
         match byte {
             0x01 => Self::Watchdog,
@@ -72,7 +72,7 @@ impl FaultCode {
         }
     }
 
-    /// Returns the byte for this code.
+    /// Returns the byte that encodes this code.
     pub fn byte(self) -> u8 {
         match self {
             Self::Watchdog => 0x01,
@@ -97,7 +97,7 @@ impl FaultCode {
 pub struct Fault {
     /// Cause of the fault.
     pub code: FaultCode,
-    /// A number whose meaning depends on the code.
+    /// Number whose meaning depends on the code; see [`FaultCode`].
     pub detail: u32,
 }
 
@@ -151,13 +151,14 @@ impl fmt::Display for Fault {
 pub struct Log<'a>(&'a str);
 
 impl<'a> Log<'a> {
-    /// Creates a message. Returns `None` if the text is too long or contains anything but printable ASCII.
+    /// Creates a message. Returns `None` if the text is longer than [`PAYLOAD_MAX`] bytes or contains anything but
+    /// printable ASCII.
     pub fn new(text: &'a str) -> Option<Self> {
         let printable = text.bytes().all(|byte| (0x20..0x7F).contains(&byte));
         (printable && text.len() <= PAYLOAD_MAX).then_some(Self(text))
     }
 
-    /// The text.
+    /// Text of the message.
     pub fn text(&self) -> &'a str {
         self.0
     }

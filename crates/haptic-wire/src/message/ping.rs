@@ -15,10 +15,10 @@ mod field {
     pub const REPLY_LENGTH: usize = 12;
 }
 
-/// Host to device: requests the device's clock.
+/// Host to device: requests the time on the device's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// The host's clock when the ping was sent, µs. The device copies it into the reply.
+    /// Time on the host's clock at which the ping was sent, µs. The device copies it into the reply.
     pub host_us: u32,
 }
 
@@ -41,35 +41,35 @@ impl Ping {
 pub struct PingReplyView<'a>(&'a [u8]);
 
 impl<'a> PingReplyView<'a> {
-    /// Checks the length.
+    /// Creates a view of `payload` if its length is correct.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         checked(Kind::PingReply, payload, field::REPLY_LENGTH).map(Self)
     }
 
-    /// The host's clock from the ping, µs.
+    /// Time on the host's clock at which the ping was sent, µs; copied from the ping.
     pub fn host_us(&self) -> u32 {
         read_u32(self.0, field::HOST_US)
     }
 
-    /// The device's clock when the ping was received completely, µs.
+    /// Time on the device's clock at which the ping had been received completely, µs.
     pub fn received_us(&self) -> u32 {
         read_u32(self.0, field::RECEIVED_US)
     }
 
-    /// The device's clock when the reply was written, µs.
+    /// Time on the device's clock at which the reply was written, µs.
     pub fn sent_us(&self) -> u32 {
         read_u32(self.0, field::SENT_US)
     }
 }
 
-/// Device to host: timestamps of a ping, for the usual four-timestamp estimate of offset and delay.
+/// Device to host: timestamps of a ping, for the usual four-timestamp estimate of clock offset and delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingReply {
-    /// The host's clock from the ping, µs.
+    /// Time on the host's clock at which the ping was sent, µs; copied from the ping.
     pub host_us: u32,
-    /// The device's clock when the ping was received completely, µs.
+    /// Time on the device's clock at which the ping had been received completely, µs.
     pub received_us: u32,
-    /// The device's clock when the reply was written, µs.
+    /// Time on the device's clock at which the reply was written, µs.
     pub sent_us: u32,
 }
 

@@ -14,7 +14,7 @@ mod field {
     pub const SAMPLED_AT_US: usize = 2;
     pub const POSITIONS: usize = 6;
 
-    /// Offset of the velocities. It depends on the number of axes, because the positions come first.
+    /// Offset of the velocities, bytes. It depends on the number of axes, because the positions come first.
     pub const fn velocities(axes: usize) -> usize {
         POSITIONS + 4 * axes
     }
@@ -25,25 +25,25 @@ pub const fn payload_length(axes: usize, velocity_given: bool) -> usize {
     field::POSITIONS + 4 * axes * (1 + velocity_given as usize)
 }
 
-/// Status bits of a STATE. [`Self::VELOCITY`] describes the layout; a parsed [`State`] stores it in
+/// Status bits of a STATE. [`Self::VELOCITY`] describes the layout of the payload; a parsed [`State`] stores it in
 /// [`State::velocity_given`] instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status(pub u8);
 
 impl Status {
-    /// Effort is permitted.
+    /// The device is armed: effort is permitted.
     pub const ARMED: u8 = 1 << 0;
     /// The device is armed, and the newest CMD enabled effort.
     pub const ENABLED: u8 = 1 << 1;
-    /// A fault is latched: no effort until the next ARM.
+    /// A fault is latched: the device applies no effort until the next ARM.
     pub const FAULT: u8 = 1 << 2;
-    /// The newest effort was clamped by a limit.
+    /// The newest commanded effort was reduced to a limit.
     pub const CLAMPED: u8 = 1 << 3;
     /// The applied effort has not yet reached the commanded one.
     pub const SLEWING: u8 = 1 << 4;
     /// The newest sensor reading was implausible; the position is the last good one.
     pub const HELD: u8 = 1 << 5;
-    /// Velocities follow the positions.
+    /// The payload contains velocities after the positions.
     pub const VELOCITY: u8 = 1 << 6;
     /// The STATE was sent on the device's own schedule, not in reply to a CMD.
     pub const STREAMED: u8 = 1 << 7;
@@ -62,8 +62,8 @@ pub struct StateView<'a> {
 }
 
 impl<'a> StateView<'a> {
-    /// Checks the length. The status determines whether velocities follow, and the length then determines the number of
-    /// axes.
+    /// Creates a view of `payload` if its length is valid. The status determines whether velocities follow the
+    /// positions, and the length then determines the number of axes.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
         let wrong_length = PayloadError::Length { kind: Kind::State, found: payload.len() };
         let velocity_given = payload.get(field::STATUS).ok_or(wrong_length)? & Status::VELOCITY != 0;
@@ -86,7 +86,7 @@ impl<'a> StateView<'a> {
         Status(self.payload[field::STATUS])
     }
 
-    /// The device's clock when the positions were sampled, µs.
+    /// Time on the device's clock at which the positions were sampled, µs.
     pub fn sampled_at_us(&self) -> u32 {
         read_u32(self.payload, field::SAMPLED_AT_US)
     }
@@ -96,7 +96,8 @@ impl<'a> StateView<'a> {
         read_i32(self.payload, field::POSITIONS + 4 * axis)
     }
 
-    /// Velocity of one axis, counts per second, if the device measures it; `axis` must be less than [`Self::axes`].
+    /// Velocity of one axis, counts per second; `None` if the device does not measure it. The index `axis` must be less
+    /// than [`Self::axes`].
     pub fn velocity(&self, axis: usize) -> Option<i32> {
         let at = field::velocities(self.axes) + 4 * axis;
         self.status().has(Status::VELOCITY).then(|| read_i32(self.payload, at))
@@ -112,14 +113,14 @@ pub struct AxisReading {
     pub velocity: i32,
 }
 
-/// Device to host: positions of the axes.
+/// Device to host: positions of the axes and status of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     /// Sequence number of the newest CMD or STOP that the device has accepted.
     pub acknowledged: u8,
     /// The status bits, without [`Status::VELOCITY`].
     pub status: Status,
-    /// The device's clock when the positions were sampled, µs; wraps after 71 minutes.
+    /// Time on the device's clock at which the positions were sampled, µs; wraps after 71 minutes.
     pub sampled_at_us: u32,
     /// Position and velocity of each axis.
     pub axes: PerAxis<AxisReading>,

@@ -1,4 +1,4 @@
-//! `hapticd bench`: measures the cost of a tick in each scene, and its growth with the number of bodies.
+//! `hapticd bench`: measures the cost of a tick in each built-in scene, and how it grows with the number of bodies.
 
 mod generated;
 
@@ -22,9 +22,9 @@ use haptic_planar::state::State;
 use haptic_realtime::histogram::Percentiles;
 use serde::Serialize;
 
-/// Numbers of fixed octagons in the generated worlds with fixed bodies.
+/// Number of octagons in each generated world of fixed bodies.
 const OCTAGONS: [usize; 5] = [15, 100, 1_000, 3_000, 10_000];
-/// Numbers of boxes in the generated piles.
+/// Number of boxes in each generated pile.
 const BOXES: [usize; 4] = [10, 30, 100, 300];
 
 /// Stiff coupling, so that contact forces are high.
@@ -48,7 +48,7 @@ struct Cost {
 /// Runs the command.
 ///
 /// # Errors
-/// If the result cannot be printed.
+/// If a world cannot be created or the result cannot be printed.
 pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     let ticks = ticks_in(arguments.seconds);
     let mut costs = Vec::new();
@@ -68,7 +68,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     if arguments.json { print_json(&serde_json::json!({ "worlds": costs })) } else { Ok(()) }
 }
 
-/// Returns the worlds, each created when it is needed.
+/// Returns the name and the run of each world. A run is created when the iterator reaches it.
 fn sessions() -> impl Iterator<Item = (String, Result<SimulationRun, Failure>)> {
     let built_in = SCENES.entries.iter().map(|(name, _)| ((*name).to_owned(), built_in(name)));
     let fixed = OCTAGONS.iter().map(|&count| (format!("octagons {count}"), generated(generated::octagons(count))));

@@ -22,13 +22,13 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// Time limit for measuring the worst tick.
+/// Time limit for measuring the worst-case tick of a scene.
 const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 ///
 /// # Errors
-/// If a file is invalid, with all problems of all files.
+/// If a file is invalid; the failure lists all problems of all files.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::new(path)).collect();
     if arguments.json {
@@ -40,7 +40,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     if problems.is_empty() { Ok(()) } else { Err(FileErrors(problems).into()) }
 }
 
-/// Result for one file.
+/// Result of checking one file.
 #[derive(Clone, Debug, Serialize)]
 struct Finding {
     file: String,
@@ -103,7 +103,7 @@ struct DeviceFacts {
     damping_n_s_per_m: Vec<f64>,
     max_force_n: Vec<f64>,
     simulated_hand: bool,
-    /// Proposed gains at a rate of 1 kHz.
+    /// Gains proposed for a service rate of 1 kHz.
     proposals: Proposals,
 }
 
@@ -192,7 +192,7 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
     }
 }
 
-/// Returns warnings about a scene that `simulate` accepts but `run` rejects.
+/// Returns a warning if `simulate` accepts the scene but `run` rejects it.
 fn scene_warnings(scene: &Scene) -> Vec<String> {
     let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` accepts it, \
                      `run` rejects it; write impact_state = \"inter-state\" for `run`";

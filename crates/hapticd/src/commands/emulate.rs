@@ -35,7 +35,7 @@ pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Requests a priority below that of every loop and above all ordinary programs. Hardware does not wait for other
+/// Requests a priority below the default of the loop and above all ordinary programs. Hardware does not wait for other
 /// programs, and an emulated device should not either.
 fn request() -> ThreadRequest {
     let name = "emulated".to_owned();

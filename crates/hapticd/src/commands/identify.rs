@@ -20,13 +20,14 @@ use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Minimum travel for an estimate, m.
+/// Minimum travel available to the handle for an estimate, m.
 const MIN_TRAVEL_M: f64 = 0.002;
 
 /// Runs the command.
 ///
 /// # Errors
-/// If the device file is invalid, the device cannot be driven, or the model does not fit its motion.
+/// If the device file is invalid, the device cannot be driven, its motion does not fit the model, or the result cannot
+/// be written.
 pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     atomic_write::check_writable(&arguments.out)?;
     let mut setup = free_setup(&arguments.device)?;
@@ -43,7 +44,7 @@ pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     if arguments.json { print_json(&found.to_json()) } else { print_line(found.describe().trim_end()) }
 }
 
-/// Opens a setup with the device free, without its simulated hand.
+/// Opens a setup whose device has no simulated hand, so that its handle is free.
 fn free_setup(device: &str) -> Result<Setup, Failure> {
     let input = InputArguments { device: Some(device.to_owned()), ..InputArguments::default() };
     let mut setup = auto::open_setup(&input)?;
@@ -51,7 +52,7 @@ fn free_setup(device: &str) -> Result<Setup, Failure> {
     Ok(setup)
 }
 
-/// Measures the device and returns the estimates of all axes and the service period, s.
+/// Measures the device and returns one estimate per axis and the service period, s.
 fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEstimate>, f64), Failure> {
     let mut device = drive::paced(hardware::open(setup)?);
     setup.update_from_device(device.as_ref());
@@ -84,7 +85,7 @@ fn not_measured(why: &str) -> Failure {
     Failure::Runtime(format!("not measured, nothing written, no force: {why}"))
 }
 
-/// Results to print.
+/// Results of the measurement, to be printed.
 struct Found<'a> {
     axes: &'a [AxisEstimate],
     proposals: Proposals,

@@ -9,7 +9,8 @@ use haptic_realtime::memory::{LockedMemory, disable_heap_trim};
 use haptic_realtime::thread::{Granted, Policy};
 use std::time::Duration;
 
-/// Number of rows of the histogram, one per octave from 1 µs.
+/// Number of rows of the histogram: one for latencies below 1 µs, then one per octave. The last row includes all longer
+/// latencies.
 const ROWS: u32 = 16;
 /// Width of the longest bar, characters.
 const WIDTH: f64 = 50.0;
@@ -73,8 +74,8 @@ fn describe_grant(granted: &Granted) -> String {
     format!("{scheduling}, {core}, {memory}")
 }
 
-/// Draws one bar per octave of the latency. The length of a bar is logarithmic in its count, so that rare wake-ups are
-/// visible.
+/// Draws one bar per octave of the latency. The length of a bar is logarithmic in its number of wake-ups, so that rare
+/// ones are visible.
 fn draw(wake: &Histogram) -> Vec<String> {
     let mut counts = [0u64; ROWS as usize];
     for (longest_ns, count) in wake.buckets() {

@@ -33,7 +33,7 @@ fn print_line(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a summary: JSON on standard output, text on standard error.
+/// Prints a summary, as JSON on standard output or as text on standard error.
 fn print_summary(summary: &crate::summary::Summary, as_json: bool) -> Result<(), Failure> {
     if as_json {
         return print_json(summary);

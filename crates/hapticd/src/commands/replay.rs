@@ -10,16 +10,17 @@ use haptic_config::builtin::PROFILES;
 use haptic_config::profile;
 use serde::Serialize;
 
-/// Result as JSON.
+/// Result of the command, to be printed as JSON.
 #[derive(Serialize)]
 struct Findings<'a> {
     #[serde(flatten)]
     result: &'a ReplayResult,
     /// Version of hapticd that wrote the recording.
     hapticd_version: &'a str,
-    /// Statistics with the recorded and with the other settings; only with --profile.
+    /// Statistics with the recorded settings; `None` without `--profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<RunStatistics>,
+    /// Statistics with the settings of `--profile`; `None` without `--profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     instead: Option<RunStatistics>,
 }
@@ -57,7 +58,7 @@ fn run(recording: &OpenRecording, settings: Settings) -> Result<(ReplayResult, R
     Ok((result, sums.figures(&rendering)))
 }
 
-/// Returns an error if there is a difference, or if nothing could be compared.
+/// Returns an error if the replay differs from the recording, or if no tick could be replayed.
 fn check_result(recording: &OpenRecording, result: &ReplayResult) -> Result<(), Failure> {
     let file = recording.name();
     if let Some(difference) = &result.first_difference {

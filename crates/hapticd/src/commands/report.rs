@@ -14,7 +14,7 @@ use haptic_record::reader::Item;
 /// Runs the command.
 ///
 /// # Errors
-/// If the recording cannot be read, has no tick, or the page cannot be written.
+/// If the recording cannot be read or has no ticks, or if the page cannot be written.
 pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
     let recording = OpenRecording::open(&arguments.file)?;
     recording.file_use().writes("--out", Some(&arguments.out)).check()?;
@@ -55,7 +55,7 @@ fn settings(header: &Header) -> Vec<(String, String)> {
     pairs.into_iter().filter(|(_, value)| !value.is_empty()).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Returns the texts of the input files, except the hand, which is a long table of numbers.
+/// Returns the texts of the input files, except that of the hand, which is a long table of numbers.
 fn header_texts(header: &Header) -> Vec<(String, String)> {
     let texts = &header.texts;
     let named = [("Profile", &texts.profile), ("Scene", &texts.scene), ("Device", &texts.device)];

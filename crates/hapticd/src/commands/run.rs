@@ -1,4 +1,4 @@
-//! `hapticd run`: runs the tick on the wall clock.
+//! `hapticd run`: runs the loop in real time.
 
 use super::print_json;
 use crate::admission;
@@ -58,7 +58,7 @@ fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }
 
-/// Warns if the device does not support the rate of the profile and is served less often.
+/// Warns if the device does not support the rate of the profile and is therefore served less often.
 fn warn_of_slow_service(setup: &Setup) {
     let (requested, served) = (setup.profile.realtime.rate_hz, setup.service_rate_hz());
     if served < requested {

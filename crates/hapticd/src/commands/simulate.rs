@@ -1,4 +1,4 @@
-//! `hapticd simulate`: runs the tick without a clock, as fast as possible.
+//! `hapticd simulate`: runs the loop in virtual time, as fast as possible.
 
 use super::print_summary;
 use crate::cli::SimulateArguments;
@@ -21,7 +21,7 @@ use std::path::Path;
 /// Runs the command.
 ///
 /// # Errors
-/// If the input is invalid, a file cannot be written, or the comparison fails.
+/// If the input is invalid, a file cannot be written, or the run differs from the golden file.
 pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     let setup = Setup::open(&arguments.input, arguments.hand.as_deref())?;
     file_use(arguments, &setup).check()?;
@@ -52,7 +52,7 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     }
 }
 
-/// The file of --golden, checked before the simulation so that errors are reported at once.
+/// The file given with `--golden`, checked before the simulation starts so that errors are reported at once.
 enum GoldenFile<'a> {
     /// To be written after the run.
     Update(&'a Path),
@@ -88,22 +88,22 @@ fn file_use(arguments: &SimulateArguments, setup: &Setup) -> PathConflicts {
         .writes("--record", arguments.recording.record.as_deref())
 }
 
-/// The loop in virtual time, and its results.
+/// A loop that runs in virtual time, and its results so far.
 pub struct SimulationRun {
     rendering: HapticLoop,
     figures: RunExtremes,
     faults: Vec<FaultRecord>,
-    /// Hash of the forces; only with --golden.
+    /// Hash of the forces; `None` without `--golden`.
     forces: Option<ForceHash>,
 }
 
 impl SimulationRun {
-    /// Creates a run before its first tick.
+    /// Creates the run of a loop that has not run any tick yet.
     pub fn new(rendering: HapticLoop) -> Self {
         Self { rendering, figures: RunExtremes::default(), faults: Vec::new(), forces: None }
     }
 
-    /// Runs one tick.
+    /// Runs one tick and returns its report.
     pub fn tick(&mut self) -> &TickReport {
         let now = MonotonicNs((self.figures.ticks + 1) * TICK_NS);
         let report = self.rendering.tick(now, 0);
@@ -122,7 +122,7 @@ impl SimulationRun {
         &self.rendering
     }
 
-    /// Returns the summary so far.
+    /// Returns the summary of the ticks so far.
     pub fn summary(&self) -> Summary {
         Summary::of(&self.rendering, &self.figures, self.faults.clone())
     }
@@ -140,7 +140,8 @@ impl SimulationRun {
         }
     }
 
-    /// Runs a number of ticks with traces and a recording; the stopwatch excludes writing them.
+    /// Runs a number of ticks and writes them to the traces and the recording. The stopwatch does not count the
+    /// writing.
     fn advance_recorded(
         &mut self,
         ticks: u64,

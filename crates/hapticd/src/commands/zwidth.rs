@@ -33,7 +33,7 @@ const TRAVEL_M: f64 = 0.015;
 /// Runs the command.
 ///
 /// # Errors
-/// If the input is invalid, the picture cannot be written, or the device cannot be measured.
+/// If the input is invalid, the picture cannot be written, or the measurement fails.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
     let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), writer_for)?;
     arguments.out.as_deref().map_or(Ok(()), atomic_write::check_writable)?;
@@ -72,12 +72,12 @@ fn region(setup: &Setup, arguments: &ZwidthArguments) -> Result<Region, Failure>
     })
 }
 
-/// Returns the name of a file without folder and extension; the name of a built-in is unchanged.
+/// Returns the name of a file without its folder and extension; the name of a built-in is unchanged.
 fn plain_name(name: &str) -> String {
     Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Computes the stiffness limits for each damping value on all cores, with a progress bar.
+/// Computes the stiffness limits for `points` damping values on all cores, with a progress bar.
 fn boundaries(
     setup: &Setup,
     device: &WorstAxisModel,
@@ -96,7 +96,7 @@ fn boundaries(
     Ok(dampings(device, hand, points).into_par_iter().map(limits).collect())
 }
 
-/// Measures the maximum stable stiffness of the device with a free handle.
+/// Measures the maximum stable stiffness at several damping values, on the device with a free handle.
 fn measured(
     setup: &Setup,
     device: &WorstAxisModel,

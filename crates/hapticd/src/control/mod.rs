@@ -1,6 +1,6 @@
 //! Parts shared by the daemon and the viewer: requests to the loop, events from it, and recordings.
 //!
-//! Ordinary threads hold these ends of the queues; the real-time thread holds the other ends.
+//! Ordinary threads hold the ends of the queues that are in [`LoopHandles`]; the real-time thread holds the other ends.
 
 pub mod recording;
 mod state_folder;
@@ -30,16 +30,16 @@ pub enum LoopRequest {
     Loop(Command),
     /// A written black box, returned for reuse.
     RecycleBlackBox(Box<BlackBox>),
-    /// Replaces the world, and the snapshot sink by one with capacity for the new world.
+    /// Replaces the world and the snapshot sink.
     Switch {
         /// The new world.
         world: Box<World>,
-        /// Its snapshot sink.
+        /// Snapshot sink with capacity for the new world.
         publisher: Box<dyn SnapshotSink>,
     },
-    /// Records every tick through this tap, starting with the next one.
+    /// Starts recording through this tap, with the next tick.
     Record(Box<Tap>),
-    /// Ends the recording.
+    /// Ends the active recording.
     StopRecording,
 }
 
@@ -55,7 +55,8 @@ impl std::fmt::Debug for LoopRequest {
     }
 }
 
-/// An event from the real-time thread. Values that own memory are dropped by the receiver, never on that thread.
+/// An event from the real-time thread. Values that own memory are dropped by the receiver, never on the real-time
+/// thread.
 pub enum LoopEvent {
     /// A fault started.
     Fault {
@@ -74,13 +75,13 @@ pub enum LoopEvent {
     OldTap(Box<Tap>),
 }
 
-/// The supervisor's ends of the queues.
+/// The supervisor's ends of the queues to and from the loop.
 pub struct LoopHandles {
-    /// Requests to the loop.
+    /// Sender of requests to the loop.
     pub requests: CommandSender<LoopRequest>,
-    /// Events from the loop.
+    /// Reader of events from the loop.
     pub events: RingReader<LoopEvent>,
-    /// The newest snapshot.
+    /// Reader of the newest snapshot.
     pub snapshots: LatestReader<Snapshot>,
     /// Longest compute time since the reader last reset this value to zero, ns.
     pub longest_tick_ns: Arc<AtomicU64>,

@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Minimum capacity for dynamic bodies, because a later world may have more than the first.
+/// Minimum number of dynamic bodies for which a tap has capacity. A later world may have more of them than the first.
 const MIN_MOVING_BODIES: usize = 64;
 
-/// Longest name of a recording, bytes. File systems accept 255, and the parts of a rotated recording get a number
-/// appended.
+/// Maximum length of a recording's file name, bytes. File systems accept 255 bytes, and the parts of a rotated
+/// recording get a number appended.
 const MAX_NAME_BYTES: usize = 200;
 
 /// Recordings of a daemon, one at a time. Clones share their state.
@@ -37,7 +37,8 @@ pub struct Recording {
     rotation: Rotation,
     moving_bodies: usize,
     active: Arc<Mutex<Option<ActiveRecording>>>,
-    /// Locked while a recording starts, because two that start at once would overwrite each other in `active`.
+    /// Locked while a recording starts, because two recordings that start at once would overwrite each other in
+    /// `active`.
     starting: Arc<Mutex<()>>,
 }
 
@@ -65,13 +66,13 @@ impl Recording {
         }
     }
 
-    /// Returns the worlds that recordings refer to. Add a world here before the loop receives it, and give it the
-    /// returned number (`World::numbered`).
+    /// Returns the worlds that recordings refer to. A new world must be added to them before the loop receives it, and
+    /// must be given the number that [`Worlds::add`] returns (`World::numbered`).
     pub fn worlds(&self) -> &Worlds {
         &self.worlds
     }
 
-    /// Returns the capacity for dynamic bodies.
+    /// Returns the number of dynamic bodies for which a tap has capacity.
     pub fn moving_bodies(&self) -> usize {
         self.moving_bodies
     }
@@ -90,10 +91,11 @@ impl Recording {
         Some(RecordingMessage { file, seconds: active.since.elapsed().as_secs_f64(), bytes })
     }
 
-    /// Begins a recording with the first tick. The loop must receive the tap before it starts.
+    /// Begins a recording that starts with the first tick. Returns its tap, which the loop must receive before that
+    /// tick.
     ///
     /// # Errors
-    /// If the file cannot be created.
+    /// If the file cannot be created or the recorder thread cannot be started.
     pub fn begin(&self, file: &Path) -> Result<Box<Tap>, Failure> {
         self.begin_with(file, Header::clone(&self.header))
     }
@@ -118,7 +120,7 @@ impl Recording {
         })
     }
 
-    /// Requests the end of the recording; its file is complete a moment later.
+    /// Requests the end of the active recording. Its file is complete after [`Self::finish`].
     ///
     /// # Errors
     /// If the loop does not accept the request.
@@ -156,15 +158,15 @@ impl Recording {
         }
     }
 
-    /// Requests the tap of a failed recording back, so that another can begin. Call it repeatedly, because a busy loop
-    /// may not accept the request.
+    /// Asks the loop to return the tap of a failed recording, so that another can begin. Call this repeatedly, because
+    /// a busy loop may not accept the request.
     pub fn abandon_failed(&self, requests: &CommandSender<LoopRequest>) {
         if let Some(active) = self.active().as_mut().filter(|active| active.has_failed && !active.is_abandoned) {
             active.is_abandoned = self.stop(requests).is_ok();
         }
     }
 
-    /// Closes the file after the loop has returned the tap, and logs a summary.
+    /// Closes the file of the active recording, if any, and logs a summary. The loop must no longer use its tap.
     pub fn finish(&self) {
         self.log_problems();
         let Some(ActiveRecording { thread, has_failed, .. }) = self.active().take() else { return };
@@ -195,8 +197,8 @@ impl ActiveRecording {
     }
 }
 
-/// Returns the path of a recording requested by the viewer: a new file in the folder `recordings` beside the black
-/// boxes. A page must not be able to choose another folder or to overwrite a file.
+/// Returns the path of a recording requested by the viewer: a new file in the subfolder `recordings` of the state
+/// folder. A page must not be able to choose another folder or to overwrite a file.
 ///
 /// # Errors
 /// If the name is invalid or in use, or the folder cannot be created.
@@ -224,7 +226,8 @@ fn is_plain(name: &str) -> bool {
     name.ends_with(".mcap") && !name.starts_with(['.', ' ']) && is_text && name.len() <= MAX_NAME_BYTES
 }
 
-/// Returns a file name from the Unix time, ms, or from the next number that is free.
+/// Returns a file name that is not in use in the folder: `unix_ms`, or the next free number, with the extension
+/// `.mcap`.
 fn free_name(folder: &Path, unix_ms: u64) -> String {
     let mut names = (unix_ms..).map(|number| format!("{number}.mcap"));
     names.find(|name| !folder.join(name).exists()).unwrap_or_default()

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// Returns the folder of black boxes and of recordings started in the viewer: `$XDG_STATE_HOME/hapticd`, or else
-/// `~/.local/state/hapticd`; `None` if neither variable is an absolute path.
+/// `$HOME/.local/state/hapticd`; `None` if neither variable is set to an absolute path.
 pub fn state_folder() -> Option<PathBuf> {
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);
     let stated = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);

@@ -15,20 +15,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Maximum number of requests applied per tick; the rest wait for the next tick.
 const REQUESTS_PER_TICK: usize = 4;
-/// Capacity of the event ring. A device with a fault in every tick fills it in one second.
+/// Capacity of the event ring. A fault in every tick would fill it in about one second.
 const EVENT_CAPACITY: usize = 1024;
-/// Slots that fault events leave free for events that own memory, which the loop must not drop: one black box, and two
-/// replaced values per request.
+/// Number of slots that fault events leave free for events that own memory, which the loop must not drop: one black
+/// box, and two replaced values per request.
 const EVENT_RESERVE: usize = 1 + 2 * REQUESTS_PER_TICK;
 
-/// State of the real-time thread.
+/// State of the real-time thread: the loop and its ends of the queues.
 pub struct LoopBody {
     pub(super) rendering: HapticLoop,
     pub(super) extremes: RunExtremes,
     requests: CommandReceiver<LoopRequest>,
     events: RingWriter<LoopEvent>,
     longest_tick_ns: Arc<AtomicU64>,
-    /// Periods since the start, run or skipped.
+    /// Number of periods since the start, run or skipped.
     elapsed: u64,
     /// Number of periods after which the loop ends.
     periods: u64,
@@ -38,14 +38,14 @@ pub struct LoopBody {
 /// Taps that record ticks and commands.
 #[derive(Default)]
 struct Taps {
-    /// Present while a recording runs.
+    /// Tap of the active recording, if any.
     recording: Option<Box<Tap>>,
-    /// Always present if black boxes are written.
+    /// Tap for black boxes; `None` if no black boxes are written.
     history: Option<Box<Tap>>,
 }
 
 impl Taps {
-    /// Starts recording with the next tick, after a checkpoint if the tap needs one. Returns the tap that it replaces.
+    /// Starts recording with the next tick, after a checkpoint if the tap needs one. Returns the replaced tap, if any.
     fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
         tap.record_checkpoint(rendering);
         self.recording.replace(tap)
@@ -57,7 +57,7 @@ impl Taps {
 }
 
 impl LoopBody {
-    /// Creates the body, and the supervisor's ends of its queues.
+    /// Creates the body and the supervisor's ends of its queues. The loop ends after `periods` periods, if given.
     pub fn new(
         mut rendering: HapticLoop,
         periods: Option<u64>,
@@ -91,15 +91,16 @@ impl LoopBody {
         self.taps.history = Some(tap);
     }
 
-    /// Raises the longest compute time. If the reader resets it to zero between the load and the store, the tick counts
-    /// towards the next interval; a stronger exchange is not worth its cost.
+    /// Raises the stored longest compute time to `compute_ns` if that is longer. If the reader resets the value to zero
+    /// between the load and the store, the tick counts towards the next interval; a stronger exchange is not worth its
+    /// cost.
     fn update_longest_tick(&self, compute_ns: u64) {
         if compute_ns > self.longest_tick_ns.load(Ordering::Relaxed) {
             self.longest_tick_ns.store(compute_ns, Ordering::Relaxed);
         }
     }
 
-    /// Applies pending requests. They wait while the event ring lacks capacity for the values that they replace.
+    /// Applies pending requests. Requests wait while the event ring lacks space for the values that they replace.
     fn apply_requests(&mut self) {
         if self.events.room() < EVENT_RESERVE {
             return;
@@ -145,7 +146,8 @@ impl Periodic for LoopBody {
         if self.elapsed >= self.periods { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// The only exit once ticks have run: zero force, disarm, close. Also emits the last black box, if any.
+    /// Sends zero force, disarms and closes the device, and emits the last black box, if any. This is the only exit
+    /// once ticks have run.
     fn finish(&mut self, exit: &LoopExit) {
         self.rendering.close();
         let crashed = matches!(exit, LoopExit::Panicked(_));
@@ -159,7 +161,7 @@ impl Periodic for LoopBody {
     }
 }
 
-/// Records a command and applies it to the loop.
+/// Records a command, applies it to the loop and emits the world that it replaces, if any.
 fn apply(command: Command, rendering: &mut HapticLoop, taps: &mut Taps, events: &mut RingWriter<LoopEvent>) {
     taps.each().for_each(|tap| tap.record_command(&command, rendering.last().tick + 1));
     if let Some(old) = rendering.apply(command) {

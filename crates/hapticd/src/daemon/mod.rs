@@ -4,7 +4,7 @@
 //! - [`supervisor`]: the ordinary thread; logs faults, writes black boxes, applies changed profiles and shows status.
 //! - `black_boxes`: writes the seconds before a fault, as a table and as a recording.
 //! - `viewer_link`: publishes telemetry for the viewer.
-//! - [`reload`], [`profile_watch`]: detect and apply changes to the profile file.
+//! - [`reload`]: applies changes to the profile file, which [`profile_watch`] detects.
 //!
 //! Every exit (a signal, `--seconds`, a panic on either thread) goes through [`haptic_device::Device::close`].
 
@@ -56,16 +56,16 @@ pub struct Options {
     pub allow_no_rt: bool,
     /// Whether the user permits hardware to run without the energy tank.
     pub i_know: bool,
-    /// Folder for black boxes; if `None`, none are written.
+    /// Folder for black boxes; `None` if no black boxes are written.
     pub black_box_folder: Option<PathBuf>,
-    /// Socket of the viewer; if `None`, there is no viewer.
+    /// Socket of the viewer; `None` if there is no viewer.
     pub listener: Option<Listener>,
-    /// Options of the recording that starts with the first tick, and of later ones.
+    /// Options of the recording that starts with the first tick, and of later recordings.
     pub recording: RecordArguments,
 }
 
-/// Keeps the heap resident, so that later allocations use memory that is already mapped and stays mapped. Call it
-/// before loading files.
+/// Keeps the heap resident, so that later allocations use memory that is already mapped and stays mapped. Must be
+/// called before files are loaded.
 pub fn keep_memory() {
     match disable_heap_trim() {
         Ok(()) => prefault_heap(HEAP_BYTES),
@@ -76,7 +76,7 @@ pub fn keep_memory() {
 /// Runs the daemon until a signal, the user or the given number of periods ends it, and returns the summary.
 ///
 /// # Errors
-/// If the loop cannot be started, lacks rights, or panicked.
+/// If the loop cannot be started, lacks rights or panics.
 pub fn run(
     setup: Setup,
     device: Box<dyn Device>,
@@ -114,7 +114,8 @@ fn thread_request(setup: &Setup) -> ThreadRequest {
     ThreadRequest { name: "haptic-loop".to_owned(), priority, cpu, lock_memory, ..ThreadRequest::default() }
 }
 
-/// Keeps the processor out of deep idle states, which delay wake-ups. A refusal is only logged.
+/// Keeps the processor out of deep idle states, which delay wake-ups, until the guard is dropped. If the kernel
+/// refuses, this is only logged.
 fn hold_processor_awake() -> Option<DmaLatencyGuard> {
     DmaLatencyGuard::hold().inspect_err(|refused| tracing::debug!("{refused}")).ok()
 }

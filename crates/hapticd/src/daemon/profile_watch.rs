@@ -1,8 +1,8 @@
 //! Detects that the profile file was saved.
 //!
-//! The folder is watched, not the file, because most editors write a new file and rename it over the old one. A change
-//! counts once there has been no event for a moment, because a file that is being overwritten is empty at first, and an
-//! empty profile is valid.
+//! The folder of the file is watched, not the file itself, because most editors write a new file and rename it over the
+//! old one. A change counts once there has been no event for a moment, because a file that is being overwritten is
+//! empty at first, and an empty profile is valid.
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Time without events before a change counts.
 const SETTLE_TIME: Duration = Duration::from_millis(50);
 
-/// Watcher of one file.
+/// Watcher of the profile file.
 pub struct ProfileWatch {
     /// Stops watching when dropped.
     _watcher: RecommendedWatcher,
@@ -42,7 +42,8 @@ impl ProfileWatch {
         Ok(Self { _watcher: watcher, changes, last_change: Some(Instant::now()) })
     }
 
-    /// Whether the file was saved and there has been no event for the settle time. True once per change.
+    /// Whether the file was saved and there has been no event for the settle time. True once per change, and once after
+    /// the watch began.
     pub fn is_due(&mut self) -> bool {
         if self.changes.try_iter().count() > 0 {
             self.last_change = Some(Instant::now());
@@ -55,7 +56,7 @@ impl ProfileWatch {
     }
 }
 
-/// Whether an event is a change. Reads are excluded, because the daemon itself reads the file.
+/// Whether an event is a change to a file. Reads are excluded, because the daemon itself reads the file.
 fn is_change(event: &Event) -> bool {
     event.kind.is_modify() || event.kind.is_create() || event.kind.is_remove()
 }

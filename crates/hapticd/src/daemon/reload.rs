@@ -1,5 +1,5 @@
-//! Applies changes to the profile while the daemon runs. Some take effect at once, some re-engage force, and some need
-//! a restart.
+//! Applies changes to the profile while the daemon runs. Some changes take effect at once, some re-engage the force,
+//! and some need a restart.
 
 use super::profile_watch::ProfileWatch;
 use crate::cli::InputArguments;
@@ -12,7 +12,7 @@ use haptic_loop::control::ControlError;
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// Watcher of the profile that applies its changes.
+/// Watches the profile and applies its changes.
 pub struct Reload {
     input: InputArguments,
     /// Profile as last applied.
@@ -21,7 +21,8 @@ pub struct Reload {
     axes: u8,
     i_know: bool,
     watch: Option<ProfileWatch>,
-    /// Commands not accepted yet, in order. The profile is already marked as applied, so they would be lost otherwise.
+    /// Commands that the loop has not accepted yet, in order. `profile` already contains their changes, so a later
+    /// comparison would not produce them again.
     pending: VecDeque<Command>,
     /// Whether the warning that the loop is busy has been logged.
     has_warned: bool,

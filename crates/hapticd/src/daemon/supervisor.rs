@@ -1,4 +1,5 @@
-//! The ordinary thread beside the loop. It logs faults, writes black boxes, applies changed profiles and shows status.
+//! The ordinary thread beside the real-time thread. It logs faults, writes black boxes, applies changed profiles and
+//! shows status.
 
 use super::black_boxes::BlackBoxes;
 use super::loop_body::LoopBody;
@@ -20,9 +21,9 @@ use std::time::Duration;
 
 /// Polling interval of the supervisor. A changed profile must be applied within 200 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Polling interval with a viewer, which should receive a state soon after its tick.
+/// Polling interval with a viewer, which should receive a snapshot soon after its tick.
 const VIEWER_POLL_INTERVAL: Duration = Duration::from_millis(4);
-/// Maximum number of faults in a summary; later ones are only logged.
+/// Maximum number of faults listed in a summary; later faults are only logged.
 const MAX_LISTED_FAULTS: usize = 1000;
 
 /// The ordinary thread beside the real-time thread.
@@ -33,7 +34,7 @@ pub struct Supervisor {
     black_boxes: Option<BlackBoxes>,
     status: Status,
     faults: Vec<FaultRecord>,
-    /// Written black boxes that are waiting for space in the request queue.
+    /// Requests that return written black boxes to the loop, waiting for space in the request queue.
     spares: Vec<LoopRequest>,
     viewer: Option<ViewerLink>,
     recording: Recording,
@@ -54,7 +55,7 @@ impl Supervisor {
         Self { handles, timing, reload, black_boxes, status, faults, spares, viewer, recording }
     }
 
-    /// Serves the loop until it ends, and returns the summary.
+    /// Supervises the loop until it ends, and returns the summary.
     ///
     /// # Errors
     /// If the loop lacked rights or panicked.
@@ -128,8 +129,8 @@ impl Supervisor {
         self.recycle_black_boxes();
     }
 
-    /// Returns written boxes to the loop, which reuses them for later faults. If the queue is full, the next poll
-    /// retries; if the loop has ended, the boxes are dropped.
+    /// Returns written black boxes to the loop, which reuses them for later faults. If the queue is full, the next poll
+    /// retries; if the loop has ended, the black boxes are dropped.
     fn recycle_black_boxes(&mut self) {
         while let Some(spare) = self.spares.pop() {
             if let Err(TrySendError::Full(spare)) = self.handles.requests.send(spare) {

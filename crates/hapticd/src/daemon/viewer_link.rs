@@ -26,7 +26,7 @@ pub struct ViewerLink {
 }
 
 impl ViewerLink {
-    /// Starts the server. If that fails, the run continues without a viewer.
+    /// Starts the server of the viewer. If that fails, the run continues without a viewer.
     pub fn start(listener: Listener, session: ViewerSession, running: &RealtimeLoop<LoopBody>) -> Self {
         let session = Arc::new(session);
         let (scene_id, scene) = session.scene();
@@ -43,7 +43,7 @@ impl ViewerLink {
         self.session.apply(command)
     }
 
-    /// Counts a fault and includes it in later telemetry.
+    /// Counts a fault and includes it in telemetry until the next fault.
     pub fn add_fault(&mut self, fault: &FaultRecord) {
         self.observer.add_fault(fault.clone());
     }
@@ -57,7 +57,7 @@ impl ViewerLink {
         }
     }
 
-    /// Publishes the newest snapshot and timing, if they are new.
+    /// Publishes the newest snapshot and the newest timing, each only if it is new.
     pub fn publish(&mut self, handles: &mut LoopHandles, timing: &mut LatestReader<LoopTiming>) {
         if let Some(snapshot) = handles.snapshots.read_if_new() {
             let longest_ns = handles.longest_tick_ns.swap(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Captions that describe the hand's activity, from measured values.
+//! Captions that describe the hand's activity, derived from measured values.
 
 use haptic_draw::placement::Placement;
 use haptic_draw::touch::touched;
@@ -12,11 +12,11 @@ const TAP_TICKS: u64 = 350;
 const REMEMBERED_TICKS: u64 = 350;
 /// Speed below which the tool counts as resting, m/s.
 const STILL_M_PER_S: f64 = 0.004;
-/// Smallest load for which friction is reported, N.
+/// Smallest normal force on the tool for which sliding is reported, N.
 const LIGHT_N: f64 = 0.05;
 
-/// Writer of captions. It tracks the last contact of the tool, to distinguish taps from holds, and pulling off from
-/// free motion.
+/// Writer of captions. It tracks the last contact of the tool, to distinguish a tap from a longer contact, and pulling
+/// off from free motion.
 #[derive(Clone, Debug, Default)]
 pub struct Narrator {
     /// Bodies that the tool touches, or touched last.
@@ -29,7 +29,7 @@ pub struct Narrator {
 }
 
 impl Narrator {
-    /// Updates the contact and returns the caption of this tick.
+    /// Updates the tracked contact and returns the caption for the tick of `report`.
     pub fn narrate(&mut self, view: &SceneView, placements: &[Placement], report: &TickReport) -> String {
         self.update(view, placements, report);
         match report.phase {
@@ -92,8 +92,8 @@ impl Narrator {
         }
     }
 
-    /// Whether friction is at its limit. Speed alone does not show this, because a sticking tool also moves a little
-    /// with the hand.
+    /// Whether the friction between tool and body is close to its limit. Speed alone does not show this, because a
+    /// sticking tool also moves a little with the hand.
     fn is_slipping(&self, view: &SceneView, body: usize, report: &TickReport) -> bool {
         let (tangent_n, normal_n) = (report.felt.tool_tangent_n.abs(), report.felt.tool_normal_n);
         tangent_n > 0.95 * view.bodies[body].friction_with_tool * normal_n

@@ -1,8 +1,8 @@
 //! Starts and ends the real-time thread of `run`, `identify` and `zwidth`.
 //!
 //! [`RealtimeLoop::start`] spawns the thread, reserves its core, checks its [`rights`] and calls [`Periodic::tick`]
-//! every millisecond. However the loop ends, [`Periodic::finish`] runs on that thread and switches the device off.
-//! [`signals`] sets the stop flag.
+//! every millisecond. However the loop ends, [`Periodic::finish`] runs on that thread and switches the device off. The
+//! handlers in [`signals`] set the flag that stops the loop.
 
 mod quiet_panic;
 pub mod rights;
@@ -26,22 +26,22 @@ pub trait Periodic: Send + 'static {
     /// Runs one period; `Break` ends the loop. Must not allocate, lock or wait.
     fn tick(&mut self, wake: Wake) -> ControlFlow<()>;
 
-    /// Switches the device off after the last tick, also after a panic in [`Self::tick`].
+    /// Switches the device off after the last tick, even after a panic in [`Self::tick`].
     fn finish(&mut self, exit: &LoopExit);
 
-    /// Closes the device when the thread lacks the rights to run a tick.
+    /// Closes the device if the thread lacks the rights to run any tick; [`Self::finish`] is then not called.
     fn close(&mut self);
 }
 
 /// Result of a finished loop.
 pub struct LoopResult<B> {
-    /// Work of the thread, in its final state.
+    /// The periodic work, in its final state.
     pub body: B,
     /// Reason why the loop ended.
     pub exit: LoopExit,
     /// Wake-up latencies and compute times.
     pub timing: Box<LoopTiming>,
-    /// Page faults of the thread while it ran; zero if memory was locked in time.
+    /// Page faults of the thread while the loop ran; zero if its memory was locked before.
     pub page_faults: PageFaults,
     /// Run delay, ns: time for which the thread was ready while another ran on its core; `None` if the kernel does not
     /// count it.
@@ -100,7 +100,7 @@ impl<B: Periodic> RealtimeLoop<B> {
     /// Waits for the end of the loop and returns its result.
     ///
     /// # Errors
-    /// If the thread lacked the rights, or panicked while it switched the device off.
+    /// If the thread lacked the rights to run, or panicked while it switched the device off.
     pub fn join(mut self) -> Result<LoopResult<B>, Failure> {
         let panicked = |text: &str| Failure::Runtime(format!("the real-time thread panicked: {text}"));
         match self.thread.take().map(RealtimeThread::join) {

@@ -13,7 +13,7 @@ thread_local! {
     static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Suppresses the messages of later panics on the calling thread.
+/// Suppresses the messages of later panics on the calling thread and stores their locations instead.
 pub fn defer_messages() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -29,7 +29,7 @@ pub fn defer_messages() {
     IS_DEFERRED.set(true);
 }
 
-/// Takes the source location of the last deferred panic of the calling thread.
+/// Removes and returns the stored source location of the last panic on the calling thread.
 pub fn location() -> String {
     LOCATION.take().unwrap_or_else(|| "an unknown location".to_owned())
 }

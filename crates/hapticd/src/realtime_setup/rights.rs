@@ -1,9 +1,9 @@
-//! Decides whether a device may be driven with the granted scheduling: a simulated device always, hardware only with
-//! real-time scheduling, unless the user overrides this.
+//! Decides whether a device may be driven with the scheduling that the system granted. A simulated device always may.
+//! Hardware needs real-time scheduling, unless the user overrides this.
 
 use haptic_realtime::thread::Granted;
 
-/// Conditions under which a device may be driven.
+/// Properties that decide whether a device may be driven without real-time scheduling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
     /// Whether the device is hardware, with motors.
@@ -15,9 +15,9 @@ pub struct Rights {
 /// Decision on whether the loop may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RealtimeVerdict {
-    /// Everything was granted.
+    /// The loop may run; everything requested was granted.
     Go,
-    /// The loop runs, with this warning.
+    /// The loop may run, with this warning.
     Warn(String),
     /// The loop must not run, for this reason.
     Refuse(String),

@@ -1,4 +1,4 @@
-//! Signals that end the process or reload the profile.
+//! Signals that end the run or reload the profile.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -8,14 +8,14 @@ use std::sync::atomic::AtomicBool;
 /// Flags set by signals.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// Ends the run through the shutdown path; set by SIGINT (Ctrl-C) and SIGTERM.
+    /// Whether the run must end. Set by SIGINT (Ctrl-C) and SIGTERM, and when the user ends the run with a key.
     pub stop: Arc<AtomicBool>,
-    /// Reloads the profile; set by SIGHUP.
+    /// Whether the profile must be reloaded. Set by SIGHUP.
     pub reload: Arc<AtomicBool>,
 }
 
 impl Signals {
-    /// Registers the handlers of this process.
+    /// Registers the signal handlers of this process and returns the flags that they set.
     ///
     /// # Errors
     /// If a handler cannot be registered.

@@ -11,15 +11,15 @@ pub struct RunStatistics {
     pub ticks: u64,
     /// Largest force on the hand, N.
     pub force_max_n: f64,
-    /// Mean force on the hand, N.
+    /// Mean magnitude of the force on the hand, N.
     pub force_mean_n: f64,
-    /// Root mean square of the force on the hand, N.
+    /// Root mean square of the magnitude of the force on the hand, N.
     pub force_rms_n: f64,
     /// Fraction of ticks with the tool in contact.
     pub contact_share: f64,
-    /// Mean normal force on the tool while in contact, N.
+    /// Mean normal force on the tool while it is in contact, N.
     pub normal_force_mean_n: f64,
-    /// Mean magnitude of the friction force on the tool while in contact, N.
+    /// Mean magnitude of the friction force on the tool while it is in contact, N.
     pub tangent_force_mean_n: f64,
     /// Deepest penetration of the tool, m.
     pub penetration_max_m: f64,
@@ -41,7 +41,7 @@ pub struct RunStatistics {
     pub faults: u64,
 }
 
-/// Running sums for the statistics.
+/// Running sums from which [`RunStatistics`] are computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeltSums {
     figures: RunStatistics,
@@ -53,7 +53,7 @@ pub struct FeltSums {
 }
 
 impl FeltSums {
-    /// Adds the newest tick.
+    /// Adds the newest tick of a loop.
     pub fn add(&mut self, rendering: &HapticLoop) {
         let report = rendering.last();
         let (felt, force_n) = (&report.felt, report.force_n.norm());

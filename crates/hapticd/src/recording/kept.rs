@@ -1,4 +1,4 @@
-//! An open recording: header, texts, commands and files.
+//! An open recording with its header, texts, commands and files.
 
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
@@ -20,7 +20,7 @@ pub struct OpenRecording {
     pub commands: Vec<CommandRecord>,
     /// Lines of the recording's log.
     pub events: Vec<Event>,
-    /// How far the recording could be read: the result of the first incomplete file, or `Finished` if all are complete.
+    /// How reading ended in the first incomplete file; `Finished` if all files are complete.
     pub end: ReadEnd,
     /// Number of ticks.
     pub ticks: u64,
@@ -90,7 +90,7 @@ impl OpenRecording {
         Ok(())
     }
 
-    /// Checks that there are ticks to show or to export.
+    /// Checks that the recording has ticks to show or to export.
     ///
     /// # Errors
     /// If the recording has no ticks; the message gives the reason.
@@ -104,12 +104,14 @@ impl OpenRecording {
         }
     }
 
-    /// Describes the damage or truncation and the number of ticks recovered; `None` if the recording is complete.
+    /// Describes the damage or truncation and states how many ticks were recovered; `None` if the recording is
+    /// complete.
     pub fn salvage(&self) -> Option<String> {
         self.flaw.as_ref().map(|flaw| format!("{flaw}; {} ticks are saved", self.ticks))
     }
 
-    /// Adds an attachment. Profile, scene, device and hand are those of the first file; later files only add worlds.
+    /// Adds an attachment, unless there is one with the same name. Profile, scene, device and hand are therefore those
+    /// of the first file; later files only add worlds.
     fn add_text(&mut self, name: String, text: String) {
         if let Some(world) = world_of_attachment(&name) {
             self.scenes.insert(world, text.clone());
@@ -117,7 +119,7 @@ impl OpenRecording {
         self.attachments.entry(name).or_insert(text);
     }
 
-    /// Returns the files that are read, for the check of path conflicts.
+    /// Returns the files of the recording as input files, for the check of path conflicts.
     pub fn file_use(&self) -> PathConflicts {
         self.files.iter().fold(PathConflicts::default(), |used, file| used.reads("the recording", Some(file)))
     }
@@ -127,7 +129,7 @@ impl OpenRecording {
         self.files.last().map_or(String::new(), |file| file.display().to_string())
     }
 
-    /// Returns true if a file is truncated or damaged.
+    /// Returns true if any file of the recording is truncated or damaged.
     pub fn is_truncated(&self) -> bool {
         self.end != ReadEnd::Finished
     }
@@ -142,10 +144,10 @@ impl OpenRecording {
         self.scenes.keys().copied()
     }
 
-    /// Passes every item to `visit`, file by file, in order.
+    /// Passes every item of the recording to `visit`, file by file, in order.
     ///
     /// # Errors
-    /// Any error of `visit`, or a file that can no longer be opened.
+    /// If `visit` fails, or if a file can no longer be opened.
     pub fn visit(&self, mut visit: impl FnMut(Item) -> Result<(), Failure>) -> Result<(), Failure> {
         for file in &self.files {
             let mut reader = RecordingReader::open(file)?;
@@ -174,7 +176,8 @@ fn own_texts(header: &Header) -> BTreeMap<String, String> {
     header.attachments().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect()
 }
 
-/// Returns the files of a recording up to the n-th; only the n-th if an earlier one is missing.
+/// Returns the files of a recording up to `path`, which is part number `part`; only `path` if an earlier part is
+/// missing.
 fn files_up_to(path: &Path, part: u32) -> Vec<PathBuf> {
     let alone = vec![path.to_owned()];
     let Some(first) = first_path(path, part) else { return alone };
@@ -182,7 +185,8 @@ fn files_up_to(path: &Path, part: u32) -> Vec<PathBuf> {
     if files.iter().all(|file| file.is_file()) { files } else { alone }
 }
 
-/// Returns the path of the first file from that of the n-th: `touch-3.mcap` gives `touch.mcap`.
+/// Derives the path of the first part from that of part number `part`: with 3, `touch-3.mcap` gives `touch.mcap`.
+/// `None` if the name does not end in the number.
 fn first_path(path: &Path, part: u32) -> Option<PathBuf> {
     if part <= 1 {
         return Some(path.to_owned());

@@ -56,7 +56,7 @@ pub fn worlds(setup: &Setup) -> Worlds {
     Worlds::starting_with(WorldSource { name, text, scene: Arc::new(setup.scene.clone()) })
 }
 
-/// Returns the size and duration after which a new file is started.
+/// Returns the size and the duration after which a recording continues in a new file.
 pub fn rotation(arguments: &RecordArguments) -> Rotation {
     Rotation {
         bytes: arguments.record_rotate_mb.map(|megabytes| (megabytes * 1e6) as u64),

@@ -40,13 +40,14 @@ pub struct Difference {
     pub tick: u64,
     /// Quantity that differs: `state`, `force`, `fault` or `phase`.
     pub what: &'static str,
-    /// Body that differs in the next recorded pose set: the tool if it differs, otherwise the first one.
+    /// Name of a body that differs in the next recorded pose set: the tool if it differs, otherwise the first body that
+    /// does. `None` if no body was identified.
     pub body: Option<String>,
-    /// Names of all bodies that differ in that pose set.
+    /// Names of all bodies that differ in the next recorded pose set.
     pub bodies: Vec<String>,
-    /// Recorded value.
+    /// Recorded value of the quantity that differs.
     pub recorded: String,
-    /// Replayed value.
+    /// Replayed value of the quantity that differs.
     pub replayed: String,
 }
 
@@ -55,7 +56,8 @@ pub struct Difference {
 pub struct UnverifiedRange {
     /// First unverified tick.
     pub from_tick: u64,
-    /// First tick that can be verified again, because a checkpoint before it holds the complete state.
+    /// First tick that can be verified again, because a checkpoint before it holds the complete state; `None` if there
+    /// is no such tick.
     pub until_tick: Option<u64>,
     /// Reason why the range cannot be verified.
     pub reason: String,
@@ -63,9 +65,9 @@ pub struct UnverifiedRange {
 
 /// Gains, limits and mapping used in a replay.
 pub enum Settings {
-    /// Those of the recording, with every change during the run. The results must be identical.
+    /// Settings of the recording, including every change during the run. The replay must be identical.
     AsRecorded,
-    /// Those of another profile for the whole run; nothing is compared.
+    /// Settings of another profile for the whole run. The replay is not compared with the recording.
     Of(Box<Profile>),
 }
 
@@ -84,11 +86,12 @@ pub struct Replay {
     /// Whether ticks are skipped until the next checkpoint.
     is_unverified: bool,
     result: ReplayResult,
-    /// Hashes of the last replayed pose sets, newest first. The recorded ones follow slightly later in the file.
+    /// Hashes of the last replayed pose sets, newest first. In the file, a recorded pose set comes slightly later than
+    /// its tick.
     poses: VecDeque<BodyHashes>,
 }
 
-/// Number of replayed pose sets stored. The recorded ones follow at most one pose set later.
+/// Number of replayed pose sets stored. In the file, a pose set comes at most one pose interval after its tick.
 const POSES_KEPT: usize = 4;
 
 impl Replay {
@@ -132,10 +135,11 @@ impl Replay {
         })
     }
 
-    /// Replays all ticks and passes the loop to `visit` after each tick that could be run.
+    /// Replays all ticks and passes the loop to `visit` after each tick that could be run. Returns the result and the
+    /// loop.
     ///
     /// # Errors
-    /// Any error of `visit`, or a file that can no longer be opened.
+    /// If `visit` fails, or if a file can no longer be opened.
     pub fn run(
         mut self,
         recording: &OpenRecording,
@@ -165,8 +169,8 @@ impl Replay {
         self.result.unproved.get_or_insert(UnverifiedRange { from_tick, until_tick: None, reason });
     }
 
-    /// Whether a tick can be run: all ticks before it are known, back to the start or to a checkpoint. If not, the
-    /// range is marked as unverified.
+    /// Whether a tick can be run, which requires that every tick before it was replayed, back to the start or to a
+    /// checkpoint. If it cannot, the range from the first missing tick on is marked as unverified.
     fn can_run(&mut self, message: &TickMessage) -> bool {
         let expected = self.expected_tick;
         if !self.is_unverified && message.tick != expected {
@@ -291,8 +295,8 @@ impl Replay {
         self.result.first_difference = found;
     }
 
-    /// Compares a recorded pose set with the replayed one. After a difference in the state, it identifies the bodies;
-    /// without one, a mismatch is the first difference itself.
+    /// Compares a recorded pose set with the replayed pose set of the same tick. If the state is already known to
+    /// differ, this identifies the bodies; otherwise a mismatch is itself the first difference.
     fn compare_bodies(&mut self, recorded: &BodyHashes) {
         let is_named = self
             .result

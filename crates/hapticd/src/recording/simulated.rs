@@ -1,5 +1,4 @@
-//! Records a simulation synchronously. It uses the same records and tap as the daemon, but without real-time
-//! constraints.
+//! Records a simulation synchronously, with the same records and tap as the daemon but without real-time constraints.
 
 use super::{header, rotation, worlds};
 use crate::cli::RecordArguments;

@@ -1,7 +1,7 @@
 //! Still pictures of scenes: `hapticd snapshot`.
 //!
 //! With `--seconds`, [`trail`] runs the world first. [`compose`] lays the scene out on a page, and [`svg`] and [`png`]
-//! write the page to a file; both show the same drawing.
+//! encode the page; both show the same drawing.
 
 pub mod trail;
 

@@ -11,7 +11,7 @@ use haptic_planar::tick::TICK_NS;
 /// Ticks between two points of a path.
 const POINT_EVERY: u64 = 5;
 
-/// Runs the setup in virtual time and returns the paths and the final poses.
+/// Runs the setup for `seconds` of virtual time and returns the paths and the final poses.
 ///
 /// # Errors
 /// If the device is not simulated, or its model is invalid.

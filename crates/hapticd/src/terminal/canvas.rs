@@ -9,9 +9,9 @@
 use haptic_draw::colour::Rgb;
 use nalgebra::Vector2;
 
-/// Dots across a cell.
+/// Number of dots across a cell.
 pub const DOTS_ACROSS: usize = 2;
-/// Dots down a cell.
+/// Number of dots down a cell.
 pub const DOTS_DOWN: usize = 4;
 /// Minimum number of covered dots for a cell to be tinted.
 const TINTED_DOTS: usize = 4;
@@ -30,7 +30,7 @@ pub struct Canvas {
     tint: Vec<Option<Rgb>>,
 }
 
-/// Content of a cell.
+/// Content of one cell of a canvas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// Braille character; the blank one if there is no ink.
@@ -65,7 +65,7 @@ impl Canvas {
         }
     }
 
-    /// Tints a dot and clears its ink.
+    /// Tints a dot and clears its ink; dots outside the canvas are ignored.
     pub fn cover(&mut self, x: i64, y: i64, tint: Rgb) {
         if let Some(index) = self.index(x, y) {
             (self.ink[index], self.tint[index]) = (None, Some(tint));
@@ -92,7 +92,7 @@ impl Canvas {
         }
     }
 
-    /// Returns the content of a cell.
+    /// Returns the content of a cell, given its column and row.
     pub fn cell(&self, column: usize, row: usize) -> Cell {
         let (mut bits, mut ink, mut tints) = (0, None, Vec::with_capacity(DOTS_ACROSS * DOTS_DOWN));
         for (down, across_bits) in BITS.iter().enumerate() {
@@ -115,7 +115,7 @@ impl Canvas {
     }
 }
 
-/// Returns the most frequent tint, if enough dots are covered.
+/// Returns the most frequent tint of the covered dots; `None` if fewer than `TINTED_DOTS` dots are covered.
 fn most_frequent(tints: &[Rgb]) -> Option<Rgb> {
     let count = |tint: &Rgb| tints.iter().filter(|other| *other == tint).count();
     let enough = tints.len() >= TINTED_DOTS;

@@ -5,7 +5,7 @@ use haptic_draw::placement::Placement;
 use haptic_draw::quantity::quantity;
 use nalgebra::Vector2;
 
-/// Data of one picture.
+/// Data from which one picture is rendered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// Poses of the bodies, in file order.
@@ -22,7 +22,7 @@ pub struct Frame {
     pub phase: &'static str,
     /// Figures beside or below the picture.
     pub figures: Figures,
-    /// Address of the viewer, if it is served. It is part of the picture because the picture hides its log line.
+    /// Address of the viewer, if it is served. The picture shows the address because its log line is held back.
     pub address: Option<String>,
     /// Newest log line, if any.
     pub notice: Option<String>,
@@ -31,7 +31,7 @@ pub struct Frame {
 /// Figures beside or below the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Time since the start, s.
+    /// Time since the first snapshot of the scene, s.
     pub elapsed_s: f64,
     /// Measured tick rate, Hz.
     pub rate_hz: f64,
@@ -39,7 +39,7 @@ pub struct Figures {
     pub tick_p50_ns: u64,
     /// 99th percentile of the duration of a tick, ns.
     pub tick_p99_ns: u64,
-    /// Ticks that ended after the next deadline.
+    /// Number of ticks that ended after the next deadline.
     pub overruns: u64,
     /// Largest energy gain, J: energy that the balance cannot explain.
     pub energy_gain_j: f64,
@@ -50,7 +50,7 @@ pub struct Figures {
 }
 
 impl Frame {
-    /// Returns the figures as text, most important first.
+    /// Returns the force and the figures as text, most important first.
     pub fn table(&self) -> [Entry; FIGURES] {
         let figures = &self.figures;
         let entry = |name, short_name, value| Entry { name, short_name, value };

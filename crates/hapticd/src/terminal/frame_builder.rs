@@ -10,7 +10,7 @@ use haptic_realtime::runner::LoopTiming;
 
 /// Margin around the world, as a fraction of its size.
 const MARGIN: f64 = 0.02;
-/// Shortest time over which the rate is measured, ns.
+/// Shortest time over which the tick rate is measured, ns.
 const RATE_SPAN_NS: u64 = 500_000_000;
 
 /// Builder of the frames of one scene.
@@ -67,8 +67,8 @@ impl FrameBuilder {
         }
     }
 
-    /// Enlarges the visible part so that the tool stays visible, to at most three times the size of the scene. The
-    /// visible part never shrinks, so that the scale stays readable.
+    /// Enlarges the visible part of the world so that the tool stays visible, to at most three times the size of the
+    /// scene. The visible part never shrinks, so that the scale stays readable.
     fn keep_tool_visible(&mut self) {
         let (view, placements) = (self.follower.view(), self.follower.placements());
         let Some((tool, _)) = view.tool else { return };
@@ -83,9 +83,9 @@ impl FrameBuilder {
 /// Measurement of the tick rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
-    /// Tick and time, ns, of the first snapshot.
+    /// Number of the tick and time, ns, of the first snapshot.
     first: Option<(u64, u64)>,
-    /// Tick and time, ns, at which the current measurement started.
+    /// Number of the tick and time, ns, at which the current measurement started.
     mark: (u64, u64),
     now_ns: u64,
     rate_hz: f64,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Largest number of held lines; older ones are dropped.
+/// Maximum number of held lines; the oldest are dropped first.
 const MAX_LINES: usize = 1000;
 
 /// Held lines; `None` while no picture is shown.

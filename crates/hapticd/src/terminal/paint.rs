@@ -11,14 +11,14 @@ use haptic_planar::math::rotate;
 use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 
-/// Colour of the hand and its coupling.
+/// Colour of the hand and of the line from the handle to the hand.
 const HAND: Rgb = Rgb(0xf8, 0xf9, 0xfa);
-/// Colour of the arrow for the force on the hand.
+/// Colour of the arrow that shows the force on the hand.
 const FORCE: Rgb = Rgb(0xff, 0xd1, 0x66);
 const BLACK: Rgb = Rgb(0, 0, 0);
 /// Length of the force arrow per newton, as a fraction of the canvas width.
 const ARROW_PER_N: f64 = 0.06;
-/// Smallest force that is drawn, N. The arrow of a smaller one would be a flickering dot.
+/// Smallest force that is drawn, N. The arrow of a smaller force would be a flickering dot.
 const SMALL_N: f64 = 0.05;
 /// Radius of the circle that marks the hand, dots.
 const HAND_DOTS: f64 = 2.5;
@@ -27,12 +27,12 @@ const HAND_DOTS: f64 = 2.5;
 #[derive(Clone, Copy, Debug)]
 pub struct Projection {
     dots_per_m: f64,
-    /// Position of the world's origin, dots from the upper left corner.
+    /// Position of the world's origin on the canvas, in dots from the upper left corner.
     origin: Vector2<f64>,
 }
 
 impl Projection {
-    /// Fits a part of the world into the canvas without distortion. It is centred horizontally and aligned to the
+    /// Fits a part of the world into the canvas without distortion. The part is centred horizontally and aligned to the
     /// bottom, so that the ground is close to the caption.
     pub fn new(bounds: &Bounds, width: usize, height: usize) -> Self {
         let size_m = bounds.size_m().sup(&Vector2::repeat(1e-6));
@@ -41,7 +41,7 @@ impl Projection {
         Self { dots_per_m, origin: Vector2::new(left, height as f64 + bounds.low_m.y * dots_per_m) }
     }
 
-    /// Converts a position in the world to dots.
+    /// Converts a position in the world frame, m, to a position on the canvas, dots.
     pub fn to_dots(&self, point_m: Vector2<f64>) -> Vector2<f64> {
         self.origin + Vector2::new(point_m.x, -point_m.y) * self.dots_per_m
     }
@@ -53,7 +53,7 @@ impl Projection {
     }
 }
 
-/// Paints fixed bodies, dynamic bodies, the tool, the hand and its force, in this order.
+/// Paints fixed bodies, dynamic bodies, the tool, the hand and the force on the hand, in this order.
 pub fn paint(canvas: &mut Canvas, view: &SceneView, frame: &Frame) {
     let projection = Projection::new(&frame.bounds, canvas.width(), canvas.height());
     let order = |body: &usize| (view.is_tool(*body), !view.bodies[*body].fixed);

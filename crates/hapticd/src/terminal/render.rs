@@ -13,7 +13,7 @@ use ratatui::style::{Color, Modifier, Style};
 const WIDE: u16 = 110;
 /// Width of the figures beside the picture, columns.
 const SIDE_COLUMNS: u16 = 25;
-/// Width of one figure with its full name and with its short name, columns.
+/// Width of one figure, columns: first with its full name, then with its short name.
 const FIGURE_COLUMNS: [u16; 2] = [24, 20];
 /// Smallest height of the picture, rows.
 const MIN_ROWS: u16 = 4;
@@ -22,7 +22,7 @@ const BRIGHT: Color = Color::Rgb(0xf8, 0xf9, 0xfa);
 const DIM: Color = Color::Rgb(0x8d, 0x99, 0xae);
 const WARNING: Color = Color::Rgb(0xff, 0xd1, 0x66);
 
-/// Positions of the parts of the screen.
+/// Position of each part of the screen.
 struct Layout {
     title: Rect,
     picture: Rect,
@@ -46,8 +46,8 @@ pub fn render(view: &SceneView, frame: &Frame, area: Rect) -> Buffer {
     buffer
 }
 
-/// Arranges the parts. Text lines have priority as long as the picture keeps `MIN_ROWS` rows. In a wide terminal the
-/// figures are beside the picture.
+/// Arranges the parts of the screen. Text lines have priority as long as the picture keeps `MIN_ROWS` rows. In a wide
+/// terminal the figures are beside the picture.
 fn lay_out(area: Rect, frame: &Frame) -> Layout {
     let is_wide = area.width >= WIDE;
     let [figures_wanted, notice_wanted] =
@@ -78,7 +78,7 @@ fn lay_out(area: Rect, frame: &Frame) -> Layout {
     }
 }
 
-/// Returns the number of rows for the address. A long one is wrapped, because a truncated address is useless.
+/// Returns the number of rows for the address. A long address is wrapped, because a truncated one is useless.
 fn address_rows(width: u16, frame: &Frame) -> u16 {
     let length = address_text(frame).map_or(0, |text| text.chars().count() as u16);
     length.div_ceil(width.saturating_sub(1).max(1))
@@ -98,8 +98,8 @@ fn write_address(buffer: &mut Buffer, area: Rect, frame: &Frame) {
     }
 }
 
-/// Returns the number of figures per row and the width of each. Full names are used if three figures fit in a row, or
-/// only one.
+/// Returns the number of figures per row and the width of each, columns. Full names are used if a row has space for
+/// three figures with full names, or for no more than one figure.
 fn figures_across(width: u16) -> (u16, u16) {
     let [full, short] = FIGURE_COLUMNS;
     let is_wide_enough = width >= 3 * full || (full..2 * short).contains(&width);
@@ -135,7 +135,7 @@ fn write_figures(buffer: &mut Buffer, area: Rect, frame: &Frame) {
     }
 }
 
-/// Writes a text into the first row of a rectangle, cut off at its right edge.
+/// Writes a text into the first row of a rectangle, from `column` on, and cuts it off at the right edge.
 fn write(buffer: &mut Buffer, line: Rect, column: u16, text: &str, style: Style) {
     if line.height > 0 && column < line.width {
         buffer.set_stringn(line.x + column, line.y, text, usize::from(line.width - column), style);

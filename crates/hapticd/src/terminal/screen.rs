@@ -23,7 +23,7 @@ const BETWEEN_PICTURES: Duration = Duration::from_millis(33);
 pub enum UserAction {
     /// No request; the run continues.
     Continue,
-    /// End of the run: q, Escape or Ctrl-C.
+    /// Request to end the run, made with q, Escape or Ctrl-C.
     End,
 }
 
@@ -36,7 +36,7 @@ enum Colours {
 }
 
 /// The live picture. Dropping it restores the terminal. A panic on any thread also restores the terminal, before the
-/// message is printed.
+/// panic message is printed.
 pub struct Screen {
     terminal: DefaultTerminal,
     builder: FrameBuilder,
@@ -58,7 +58,7 @@ impl Screen {
         if is_dumb || !io::stdout().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
         }
-        // Also installs a panic hook that restores the terminal first.
+        // This also installs a panic hook that restores the terminal before the message is printed.
         let terminal = ratatui::try_init()?;
         log_lines::begin();
         let builder = FrameBuilder::new(SceneView::new(scene));
@@ -135,7 +135,7 @@ fn colours_of_terminal() -> Colours {
     }
 }
 
-/// Reduces the colours of a picture to those supported.
+/// Reduces the colours of a picture to those that the terminal supports.
 fn reduce(picture: &mut Buffer, colours: Colours) {
     let reduced = |colour: Color| match (colours, colour) {
         (Colours::All, _) => colour,

@@ -1,4 +1,4 @@
-//! Progress bar of a measurement, which any key aborts. Without a terminal, both are disabled.
+//! Progress bar of a measurement, and the keys that abort it. Without a terminal, neither is available.
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
@@ -16,12 +16,12 @@ pub struct Console {
 }
 
 impl Console {
-    /// Creates a console with a bar only.
+    /// Creates a console that shows a bar and reads no keys.
     pub fn bar() -> Self {
         Self { has_bar: std::io::stderr().is_terminal(), has_keys: false }
     }
 
-    /// Creates a console with a bar that also reads keys.
+    /// Creates a console that shows a bar and reads keys.
     pub fn with_keys() -> Self {
         let has_bar = std::io::stderr().is_terminal();
         let has_keys = has_bar && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();

@@ -15,10 +15,10 @@ const HEADING: &str = "\n\
     # Measured by `hapticd identify`, in commanded newtons. Damping is the lower end of its interval,\n\
     # because the energy tank relies on it.\n";
 
-/// Returns the text of the device file with the measured values, given one estimate per axis.
+/// Returns the text of the device file with the measured values filled in; `axes` has one estimate per axis.
 ///
 /// # Errors
-/// If the text is not TOML, which cannot happen after the file was loaded.
+/// If the text is not TOML, which cannot happen once the file has been loaded.
 pub fn with_measured(source: &Source, axes: &[AxisEstimate]) -> Result<String, Failure> {
     let mut document: DocumentMut =
         source.text.parse().map_err(|error| Failure::BadInput(format!("{}: {error}", source.name)))?;
@@ -68,7 +68,7 @@ fn margin(intervals: &[Interval]) -> Option<String> {
     (widest > 0.0).then(|| format!(" # ± {}", rounded(widest, 2)))
 }
 
-/// Sets a key to a number for one axis and to a list for several. The comment on the old value is removed.
+/// Sets a key to a number for one axis and to a list for several. The old value is removed together with its comment.
 fn set(model: &mut dyn TableLike, key: &str, values: &[f64], comment: Option<String>) {
     let mut value = match values {
         [one] => Value::from(*one),

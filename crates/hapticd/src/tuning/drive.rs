@@ -1,4 +1,4 @@
-//! Runs a measurement: a simulated device in virtual time, hardware on the wall clock from a real-time thread.
+//! Runs a measurement, in virtual time on a simulated device and in real time on hardware.
 
 use super::console::Console;
 use crate::failure::Failure;
@@ -17,20 +17,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Time to release the handle, ticks.
+/// Time for the user to release the handle before a measurement, ticks.
 const COUNTDOWN: u64 = 3000;
-/// Time allowed for a device to recover from a fault at the end of the countdown, for example after a stall of the
+/// Time after the countdown in which a device may recover from a fault, for example one caused by a stall of the
 /// machine, ticks.
 const RECOVERY: u64 = 2000;
-/// Longest wait for the first reading, ms.
+/// Maximum time to wait for the first reading, ms.
 const FIRST_READING_TIMEOUT_MS: u32 = 2000;
 /// Update interval of the progress bar.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a measurement. However it ends, the device is then at zero force and closed.
+/// Runs a measurement and returns it with the reason for its end. However it ends, the device is then at zero force and
+/// closed.
 ///
 /// # Errors
-/// If the thread cannot be started, lacks rights, or panicked.
+/// If the real-time thread cannot be started, lacks rights or panics.
 pub fn run<M: Measurement + Send + 'static>(
     mut measurement: M,
     mut device: Box<dyn Device>,
@@ -64,17 +65,18 @@ pub fn handle_position(device: &mut dyn Device) -> Result<Vector2<f64>, Failure>
     Err(Failure::Runtime("the device sent no reading within 2 s; check cable and power, then reconnect it".to_owned()))
 }
 
-/// Wraps a device that does not support 1 kHz so that it is served at the rate that it supports.
+/// Wraps a device that does not support 1 kHz so that it is served at the rate that it supports. Other devices are
+/// returned unchanged.
 pub fn paced(device: Box<dyn Device>) -> Box<dyn Device> {
     let every = (TICKS_PER_SECOND / device.limits().rate_hz.max(1.0)).round().max(1.0) as u32;
     if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device }
 }
 
-/// State of the real-time thread.
+/// State of the real-time thread that runs a measurement.
 struct MeasurementBody<M> {
     measurement: M,
     device: Box<dyn Device>,
-    /// Periods waited before the measurement starts.
+    /// Number of periods waited so far, before the measurement.
     waited: u64,
     is_measuring: bool,
     progress: Arc<Progress>,
@@ -101,7 +103,7 @@ impl Progress {
 }
 
 impl<M: Measurement> MeasurementBody<M> {
-    /// Counts the periods of the wait. The measurement starts after the countdown, once the device is ready or the
+    /// Counts the periods waited, and starts the measurement after the countdown, once the device is ready or the
     /// recovery time is over.
     fn wait(&mut self, reading: &Reading, periods: u32) {
         self.waited += u64::from(periods);

@@ -1,4 +1,4 @@
-//! Region of stable gains of a device: curves, marked gains, and their picture.
+//! Picture of the region of stable gains of a device, with the curves that bound it and with marked gains.
 
 use haptic_config::proposals::Proposals;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
@@ -21,7 +21,7 @@ const MEASURED: Rgb = Rgb(0xb0, 0x1e, 0x4f);
 
 /// Width and height of the page, points.
 const PAGE: [f64; 2] = [900.0, 680.0];
-/// Upper left and lower right corner of the plot's frame, points.
+/// Upper left and lower right corners of the plot's frame, points.
 const FRAME: [[f64; 2]; 2] = [[84.0, 96.0], [870.0, 520.0]];
 /// Number of points on a smooth curve.
 const SMOOTH: usize = 160;
@@ -45,15 +45,15 @@ pub struct Marked {
 pub struct Region {
     /// Name of the device.
     pub name: String,
-    /// Worst axis of the device.
+    /// Worst-axis model of the device.
     pub device: WorstAxisModel,
-    /// Hand for which the stable curves hold.
+    /// Hand for which the curves of stable gains are computed.
     pub hand: HandImpedance,
     /// Stiffness limits for each damping value.
     pub limits: Vec<Limits>,
-    /// Limits measured on the device itself.
+    /// Stiffness limits measured on the device itself; empty if there was no measurement.
     pub measured: Vec<MeasuredLimit>,
-    /// Gains of the profile.
+    /// Gains of the profile, at the device.
     pub profile: Marked,
     /// Gains proposed for the device.
     pub proposals: Proposals,
@@ -62,7 +62,7 @@ pub struct Region {
 type Curve = Vec<(f64, f64)>;
 
 impl Region {
-    /// Draws the picture.
+    /// Draws the curves, the marked gains and a legend on one page.
     pub fn draw(&self) -> Drawing {
         let title = format!("Region of stable gains: {}", self.name);
         let mut drawing = Drawing { size: PAGE.into(), title: title.clone(), marks: Vec::new() };
@@ -118,7 +118,8 @@ impl Region {
         plot.draw_axes(drawing, "damping of the coupling, N·s/m", "stiffness of the coupling, N/m");
     }
 
-    /// Returns the gains to mark. Those of the profile come last, so that they are never hidden.
+    /// Returns the gains to mark, with their colours. The gains of the profile come last, so that they are never
+    /// hidden.
     fn marks(&self) -> [(Marked, Rgb); 3] {
         let proposal = |name: &str, stiffness_n_per_m: f64, damping_n_s_per_m: f64| Marked {
             name: format!("proposed, {name}"),
@@ -203,7 +204,7 @@ impl Region {
     }
 }
 
-/// Returns the range of whole powers of ten that contains all values.
+/// Returns the range between two powers of ten that contains all positive values.
 fn around(values: impl Iterator<Item = f64>) -> Range {
     let Range { low, high } = span(values);
     let power = |value: f64, to: fn(f64) -> f64| libm::pow(10.0, to(libm::log10(value)));
@@ -211,7 +212,7 @@ fn around(values: impl Iterator<Item = f64>) -> Range {
     Range { low, high: if high > low { high } else { 10.0 * low } }
 }
 
-/// Returns the range from the smallest to the largest positive value.
+/// Returns the range from the smallest to the largest positive value; 0.1 to 10 if there are not two different values.
 fn span(values: impl Iterator<Item = f64>) -> Range {
     let positive = values.filter(|value| *value > 0.0 && value.is_finite());
     let (low, high) =

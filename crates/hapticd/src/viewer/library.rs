@@ -6,7 +6,7 @@ use haptic_draw::compose::{Annotations, Content, compose};
 use haptic_draw::svg;
 use haptic_view::message::scene::SceneEntry;
 
-/// Returns all built-in scenes. The title of a scene is taken from the comment in the first line of its file.
+/// Returns all built-in scenes. The title of a scene comes from the comment in the first line of its file.
 pub fn entries() -> Vec<SceneEntry> {
     SCENES.entries.iter().map(|(name, text)| entry(name, text)).collect()
 }
@@ -22,7 +22,7 @@ fn entry(name: &str, text: &str) -> SceneEntry {
     SceneEntry { name: name.to_owned(), title: title(text).unwrap_or(name).to_owned(), thumbnail }
 }
 
-/// Returns the comment in the first line of a file, up to the first punctuation mark.
+/// Returns the comment in the first line of a file, up to the first colon, semicolon or full stop.
 fn title(text: &str) -> Option<&str> {
     let first_line = text.lines().next()?.strip_prefix('#')?.trim();
     let stop = [": ", "; ", ". "].iter().filter_map(|stop| first_line.find(stop)).min();

@@ -1,11 +1,11 @@
 //! The daemon's side of the viewer: telemetry and requests.
 //!
 //! - [`listen`]: binds the address and logs it.
-//! - [`session`]: state shared by supervisor and viewer: the scene, the settings, the request queue.
+//! - [`session`]: state shared by supervisor and viewer, such as the scene, the settings and the request queue.
 //! - [`controller`]: implements the requests of the viewer.
 //! - [`observer`]: turns snapshots into observations, on the supervisor's thread.
-//! - [`settings`]: limits and margins.
-//! - [`tuning`]: validates new gains by the rules of a profile.
+//! - [`settings`]: limits and margins of a setup.
+//! - [`tuning`]: validates new gains against the rules of a profile and the viewer's limits.
 //! - [`library`]: built-in scenes.
 //! - [`timing`]: the loop's timing as a message.
 
@@ -24,7 +24,7 @@ use crate::log::USER_TARGET;
 use haptic_view::Listener;
 use std::net::SocketAddr;
 
-/// Binds the viewer's address and logs it; `None` with --no-view or if the address cannot be bound.
+/// Binds the viewer's address and logs it. Returns `None` with `--no-view` or if the address cannot be bound.
 pub fn listen(arguments: &RunArguments, in_profile: SocketAddr) -> Option<Listener> {
     if arguments.no_view {
         return None;

@@ -7,7 +7,7 @@ use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_view::message::state::{Observation, RecordingMessage};
 
-/// Observer of one scene.
+/// Turns the snapshots of one scene into observations and counts faults.
 pub struct Observer {
     scene_id: u64,
     follower: SceneFollower,
@@ -22,19 +22,19 @@ impl Observer {
         Self { scene_id, follower: SceneFollower::new(SceneView::new(scene)), fault: None, faults: 0, stale_seen: 0 }
     }
 
-    /// Switches to another scene and keeps the counters.
+    /// Switches to another scene and keeps the last fault and the counters.
     pub fn change_scene(&mut self, scene_id: u64, scene: &Scene) {
         let (fault, faults, stale_seen) = (self.fault.take(), self.faults, self.stale_seen);
         *self = Self { fault, faults, stale_seen, ..Self::new(scene_id, scene) };
     }
 
-    /// Counts a fault and includes it in later observations.
+    /// Counts a fault and includes it in observations until the next fault.
     pub fn add_fault(&mut self, fault: FaultRecord) {
         self.fault = Some(fault);
         self.faults += 1;
     }
 
-    /// Returns the observation of a snapshot; `compute_ns` is the longest tick since the last observation.
+    /// Returns the observation of a snapshot; `compute_ns` is the longest compute time since the last observation.
     pub fn observe(
         &mut self,
         snapshot: &Snapshot,

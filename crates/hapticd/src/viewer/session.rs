@@ -32,7 +32,7 @@ pub struct ViewerSession {
     current: Mutex<Current>,
 }
 
-/// State behind the lock.
+/// State of a session that its lock protects.
 struct Current {
     scene_id: u64,
     scene_name: String,
@@ -51,12 +51,12 @@ pub struct Switch {
     pub scene_id: u64,
     /// The new scene.
     pub scene: Arc<Scene>,
-    /// Reader of the snapshots of this scene only.
+    /// Reader of the snapshots of the new scene; it never returns those of the old one.
     pub snapshots: LatestReader<Snapshot>,
 }
 
 impl ViewerSession {
-    /// Creates the session of a setup whose loop receives `requests`.
+    /// Creates the session of a setup; `requests` is the sender of the request queue of its loop.
     pub fn new(setup: &Setup, device_name: &str, requests: CommandSender<LoopRequest>, recording: Recording) -> Self {
         let session = Self {
             telemetry: Telemetry::default(),
@@ -102,11 +102,11 @@ impl ViewerSession {
         self.apply_with(|_| Ok(command))
     }
 
-    /// Sends a command that depends on the active settings. They are locked meanwhile, because a reloaded profile and
-    /// new gains from the viewer could otherwise overwrite each other.
+    /// Sends the command that `decide` returns for the active settings. The settings stay locked meanwhile, because a
+    /// reloaded profile and new gains from the viewer could otherwise overwrite each other.
     ///
     /// # Errors
-    /// The error of `decide`, or if the loop is busy or has ended.
+    /// If `decide` fails, or if the loop is busy or has ended.
     pub(super) fn apply_with(
         &self,
         decide: impl FnOnce(&Settings) -> Result<Command, ControlError>,
@@ -135,7 +135,7 @@ impl ViewerSession {
         self.current().paused
     }
 
-    /// Restarts the world from its initial state.
+    /// Restarts the world of the running scene from its initial state.
     ///
     /// # Errors
     /// If the loop is busy or has ended.
@@ -153,7 +153,7 @@ impl ViewerSession {
         self.send(LoopRequest::Loop(Command::ReplaceWorld(world)))
     }
 
-    /// Switches to another scene, with a snapshot exchange that has capacity for it. Returns the number of the scene.
+    /// Switches to another scene, with a snapshot sink that has capacity for it. Returns the number of the new scene.
     ///
     /// # Errors
     /// If the loop is busy or has ended.
@@ -183,10 +183,11 @@ impl ViewerSession {
         Ok(scene_id)
     }
 
-    /// Starts a recording with this name, or a generated one, in the folder for recordings. Returns its path.
+    /// Starts a recording in the folder for recordings, with the given file name or a generated one. Returns its path.
     ///
     /// # Errors
-    /// If the name is invalid or in use, another recording is active, or the folder is not writable.
+    /// If the name is invalid or in use, another recording is active, the file cannot be created, or the loop does not
+    /// accept the request.
     pub fn start_recording(&self, name: Option<&str>) -> Result<String, ControlError> {
         let file = recording_file(name)?;
         let world = self.current().world;
@@ -194,7 +195,7 @@ impl ViewerSession {
         Ok(file.display().to_string())
     }
 
-    /// Ends the recording and returns its path.
+    /// Requests the end of the active recording and returns the path of its file.
     ///
     /// # Errors
     /// If no recording is active, or the loop does not accept the request.

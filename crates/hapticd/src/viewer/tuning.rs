@@ -6,13 +6,13 @@ use haptic_coupling::key::Key;
 use haptic_loop::control::ControlError;
 use serde_json::{Map, Value};
 
-/// Example of the only accepted form: keys at the top level, not inside a table as in a profile.
+/// Example of a request in the only accepted form: keys at the top level, not inside a table as in a profile.
 const EXAMPLE: &str = "{\"stiffness_n_per_m\":300.0}";
 
 /// Returns the active gains with the given keys changed. No given value may exceed `max`.
 ///
 /// # Errors
-/// If a key is unknown, or a value is invalid in a profile or exceeds the limits.
+/// If a key is unknown, or if a value would be invalid in a profile or exceeds `max`.
 pub fn retuned(gains: &Gains, keys: &Map<String, Value>, max: &Gains) -> Result<Gains, ControlError> {
     reject_unknown_keys(keys)?;
     let (mut retuned, mut problems) = (*gains, Vec::new());
@@ -40,8 +40,8 @@ fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
     )))
 }
 
-/// Returns the number given for a key. Only given keys are compared with the limits, because the profile may exceed
-/// them in others.
+/// Checks the value given for a key and returns it as a number. Keys that are not given are not checked, because their
+/// values in the profile may exceed the limits.
 fn checked(key: &Key<Gains>, value: &Value, max: &Gains) -> Result<f64, String> {
     let example = format!("send e.g. {{\"{}\":{:?}}}", key.name, key.get(&Gains::default()));
     let number = value.as_f64().ok_or_else(|| format!("must be a number, got {value}; {example}"))?;

@@ -35,7 +35,7 @@ impl Root {
         symlink(self.0.join("sys/devices").join(device), folder.join("device")).unwrap();
     }
 
-    /// Adds a HID device with this number.
+    /// Adds a HID device whose node has this number.
     fn plug_in(&self, number: u32, descriptor: &[u8]) {
         let uevent = format!("HID_ID=0003:00001209:0000FFB{number}\nHID_NAME=Stick {number}\nHID_UNIQ=S{number}\n");
         self.write(&format!("sys/devices/hid{number}/uevent"), uevent.as_bytes());
@@ -44,7 +44,7 @@ impl Root {
         self.write(&format!("dev/hidraw{number}"), b"");
     }
 
-    /// Adds an input device with constant force, with or without a HID parent.
+    /// Adds an input device with constant force below `device`, which may be a HID device.
     fn let_the_kernel_drive(&self, device: &str, number: u32) {
         let place = format!("{device}/input/input{number}");
         let attributes =

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Maximum number of requests for the result of creating an effect.
 const LOAD_ATTEMPTS: u32 = 20;
-/// Interval between those requests.
+/// Interval between requests for the result of creating an effect.
 const LOAD_WAIT: Duration = Duration::from_millis(5);
 /// Time that a device is given to reset.
 const RESET_WAIT: Duration = Duration::from_millis(10);
@@ -51,7 +51,8 @@ pub fn send_command(link: &mut dyn HidLink, command: Option<&(Shape, Choice)>) -
     command.map_or(Ok(()), |(shape, choice)| write(link, &shape.empty().with(&choice.field, choice.value)))
 }
 
-/// Rejects a device that reports too few simultaneous effects. A device that does not answer may still work.
+/// Rejects a device that reports that it can play fewer effects at once than it has axes. A device that does not report
+/// the number is accepted, because it may still work.
 fn check_capacity(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Result<(), OpenError> {
     let Some((shape, field)) = &layout.simultaneous else { return Ok(()) };
     let mut report = shape.empty();

@@ -66,8 +66,8 @@ impl EffortStream {
         act
     }
 
-    /// Returns the earliest time of the next report. Reports stay on a grid of the interval, so that a late report does
-    /// not delay the following ones.
+    /// Returns the earliest time of the next report. Reports are sent on a grid with the spacing of the interval, so
+    /// that a slightly late report does not delay the following ones.
     fn slot_after(&self, now_ns: u64) -> u64 {
         let is_late = now_ns.saturating_sub(self.free_ns) > self.interval_ns;
         if is_late { now_ns + self.interval_ns } else { self.free_ns + self.interval_ns }

@@ -1,5 +1,6 @@
-//! Handshake. The first one flushes the line, sets the board up and writes zero torque until the board answers. Later
-//! ones realign the board and write zero torque; a board that has lost its angles is rejected.
+//! Handshake with a Haply 2diy. The first handshake flushes the line, sets the board up and writes zero torque until
+//! the board answers. Later handshakes realign the board and write zero torque; a board that has lost its angles is
+//! rejected.
 
 use super::message::{AnswerFinder, flush, realign, setup, write};
 use super::receive::HaplyReceiveHalf;
@@ -16,10 +17,10 @@ const MILLISECOND_NS: u64 = 1_000_000;
 const SETTLE_NS: u64 = 20 * MILLISECOND_NS;
 /// Interval after which a request is repeated, ns.
 const REPEAT_NS: u64 = 60 * MILLISECOND_NS;
-/// Unanswered requests after which the handshake starts over.
+/// Number of unanswered requests after which the handshake starts over.
 const QUESTIONS: u32 = 3;
 const WITHIN_S: u64 = 5;
-/// Largest deviation of the arm from home right after setup, degrees.
+/// Maximum permitted deviation of a joint from its home angle right after setup, degrees.
 const HOME_TOLERANCE_DEG: f32 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +31,7 @@ enum Stage {
     Ask(u32),
 }
 
-/// Handshake up to the first answer.
+/// Handshake of one session, up to the first answer of the board.
 pub struct HaplyHandshake {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,

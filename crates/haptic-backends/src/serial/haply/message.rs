@@ -1,5 +1,5 @@
-//! Messages: reset, setup, write, and the answer to a write. Angles, torques and encoder counts are little-endian
-//! `f32`.
+//! Messages of the Haply 2diy: reset, setup, write, and the answer to a write. Angles, torques and encoder counts are
+//! little-endian `f32`.
 
 use super::HaplyVariant;
 use crate::protocol::TxBytes;
@@ -14,16 +14,17 @@ const WRITE: u8 = 2;
 /// Length of an answer, bytes: the board's number and two angles.
 pub const ANSWER_LENGTH: usize = 9;
 
-/// Largest plausible angle of an arm, degrees: two turns in either direction.
+/// Largest plausible angle of a joint, degrees: two turns in either direction.
 const MAX_DEG: f32 = 720.0;
-/// Smallest plausible angle other than zero, degrees; no encoder resolves less. A board that was reset answers with its
-/// number alone, and nine such bytes look like an answer with two angles of 6e-36.
+/// Smallest plausible angle of a joint other than zero, degrees; no encoder resolves less. A board that was reset
+/// answers with its number alone, and nine such bytes look like an answer with two angles of 6e-36.
 const MIN_DEG: f32 = 1e-3;
 
 /// Byte that is not a command. As the highest byte of a torque, it makes the torque about 1e-19 N·m, too small to drive
 /// a motor.
 const FILLER: u8 = 0x20;
-/// Maximum number of bytes that the board can still expect in a torque message: its number and two torques.
+/// Maximum number of bytes that the board can still expect in a torque message: the number of the board and two
+/// torques.
 const MAX_MISSING: usize = 9;
 
 /// Returns more zeros than the longest message has bytes. They complete any partial message, and the remaining zeros

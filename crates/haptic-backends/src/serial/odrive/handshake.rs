@@ -1,4 +1,4 @@
-//! Handshake: identifies the controller, selects torque control, sets the watchdog time and enables the watchdog, sends
+//! Handshake: identifies the ODrive, selects torque control, sets the watchdog time and enables the watchdog, sends
 //! zero torque and switches the motor on. Settings and the state of the motor are read back.
 
 use super::receive::OdriveReceiveHalf;
@@ -17,11 +17,11 @@ const REPEAT_NS: u64 = 200 * MILLISECOND_NS;
 /// Interval after which a request for the state is repeated while the motor switches on, ns. Each request also feeds
 /// the watchdog.
 const REPEAT_STATE_NS: u64 = 20 * MILLISECOND_NS;
-/// Number of requests after which another attempt is made to switch on a motor that is still off.
+/// Number of requests for the state after which another attempt is made to switch on a motor that is still off.
 const QUESTIONS_BEFORE_SWITCHING_ON: u32 = 25;
 const WITHIN_S: u64 = 5;
-/// Largest difference between the watchdog time written and read back, s: it is written in whole milliseconds and
-/// stored in single precision.
+/// Maximum permitted difference between the watchdog time that was written and the one read back, s. The time is
+/// written in whole milliseconds and stored in single precision.
 const WATCHDOG_TOLERANCE_S: f64 = 1e-3;
 
 /// Request of the handshake. Each is answered by one number, but any line counts as the answer to `SerialNumber`,
@@ -37,7 +37,7 @@ enum Question {
     State,
 }
 
-/// Handshake up to the first torque.
+/// Handshake of one session, until the motor is on.
 pub struct OdriveHandshake {
     settings: OdriveSettings,
     monitor: Arc<LinkMonitor>,
@@ -77,7 +77,7 @@ impl OdriveHandshake {
     fn words(&self) -> TxBytes {
         let mut words = TxBytes::EMPTY;
         match self.question {
-            // The empty line terminates a partial command that the controller may have received.
+            // The empty line terminates a partial command that the ODrive may have received.
             Question::Firmware => words.append(b"\nr fw_version_major\n"),
             Question::SerialNumber => words.append(b"r serial_number\n"),
             Question::ControlMode => write_and_read(&mut words, "axis0.controller.config.control_mode", 1.0),
@@ -112,7 +112,7 @@ impl OdriveHandshake {
             (Question::InputMode, 1.0) => self.ask(Question::WatchdogTime),
             (Question::WatchdogTime, found_s) => self.take_watchdog_time(found_s),
             (Question::Watchdog, 1.0) => self.ask(Question::State),
-            // Any other value is a late answer to the previous request.
+            // A value other than 0 and 1 is a late answer to the previous request.
             (Question::Watchdog, 0.0) => self.refuse("its watchdog cannot be enabled; update its firmware"),
             (Question::State, CLOSED_LOOP) => self.outcome = Some(Ok(())),
             _ => {}
@@ -120,7 +120,7 @@ impl OdriveHandshake {
     }
 
     /// Handles the watchdog time that was read back. A wrong value may be a late answer to the previous request, so the
-    /// time is requested again, and only the deadline makes it an error.
+    /// time is requested again, and a wrong value becomes an error only at the deadline.
     fn take_watchdog_time(&mut self, found_s: f64) {
         if (found_s - self.settings.watchdog_s).abs() <= WATCHDOG_TOLERANCE_S {
             self.ask(Question::Watchdog);

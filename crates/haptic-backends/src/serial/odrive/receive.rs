@@ -1,4 +1,4 @@
-//! Receive half: converts turns to metres, and periodically requests the errors and the state of the controller.
+//! Receive half: converts turns to metres, and periodically requests the errors and the state of the ODrive.
 
 use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
 use crate::link_monitor::LinkMonitor;
@@ -8,13 +8,13 @@ use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Interval between requests, ns. They alternate between errors and the state of the axis, because the feedback
-/// contains neither.
+/// Interval between requests, ns. The requests alternate between the errors and the state of the axis, because the
+/// feedback contains neither.
 const REQUEST_EVERY_NS: u64 = 100_000_000;
 /// Interval between requests during a fault, ns.
 const REQUEST_IN_FAULT_EVERY_NS: u64 = 30_000_000;
 
-/// A request to the controller.
+/// A request to the ODrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
     Error,
@@ -33,9 +33,9 @@ pub struct OdriveReceiveHalf {
     next: Request,
     /// The request that is answered by the next line with a single number.
     requested: Option<Request>,
-    /// Fault, until the motor is known to be on again.
+    /// Fault of the ODrive; None once the motor is known to be on again.
     fault: Option<FaultCode>,
-    /// Number of commands at the start of the session.
+    /// Number of commands that were sent before this session.
     commands_before: u64,
 }
 

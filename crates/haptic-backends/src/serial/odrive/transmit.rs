@@ -29,7 +29,7 @@ impl TransmitHalf for OdriveTransmitHalf {
         let is_finite = effort.force_n.x.is_finite();
         let torque_n_m = if is_finite { effort.force_n.x * self.lever_m } else { 0.0 };
         let mut bytes = TxBytes::EMPTY;
-        // Any torque below a million newton metres fits. A longer line is truncated, and the controller rejects it.
+        // Any torque below a million newton metres fits. A longer line is truncated, and the ODrive rejects it.
         let _ = write!(bytes, "c 0 {torque_n_m:.6}\nf 0\n");
         self.commands.record_sent(now);
         (bytes, if is_finite { Ok(()) } else { Err(WriteError::NotFinite) })

@@ -1,4 +1,4 @@
-//! Contact on the plane of a face, for sharp pieces and for overlapping cores.
+//! Contact on the plane of a face, for sharp pieces and for pieces whose cores overlap.
 
 use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
 use crate::math::tangent_of;
@@ -7,22 +7,26 @@ use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Advantage that another face needs to replace the reference face, m. With less, resting boxes would switch faces.
+/// Advantage in separation that another face needs to replace the reference face, m. With a smaller value, resting
+/// boxes would switch between faces.
 pub(super) const FACE_HYSTERESIS_M: f64 = 1e-4;
-/// Excess of an overlap over that along a covered face above which it is not a contact, m.
+/// Amount by which the overlap along the best permitted face may exceed the overlap along a covered face, m. If it is
+/// exceeded, the pair has no contact.
 const FAR_SIDE_M: f64 = 1e-3;
-/// Distance beside a face within which a corner that meets a corner still belongs to the face, m.
+/// Distance beside a face within which a corner still counts as in front of the face, m, so that a corner that meets
+/// the end of a face has a contact.
 const CORNER_WIDENING_M: f64 = 3e-4;
-/// Distance below which the points of a manifold are merged, m. With less, the mass matrix of the manifold could be
-/// singular.
+/// Distance below which the two points of a manifold are merged, m. With a smaller value, the mass matrix of the
+/// manifold could be singular.
 const MERGE_M: f64 = 1e-5;
-/// Cosine between one normal and the reverse of the other above which two faces count as the same plane seen from
-/// either side.
+/// Cosine of the angle between the normal of one face and the reversed normal of another, above which the two faces
+/// count as the same plane seen from opposite sides.
 const SAME_PLANE: f64 = 0.999;
-/// Ratio of gap to length below which a face is certainly the best one.
+/// Ratio of the separation s to the length δ below which a face is certainly the best one; see
+/// [`collide_on_last_face`].
 const CERTAIN_SLOPE: f64 = 0.3;
 
-/// A reference face, or a candidate for it.
+/// A reference face, or a candidate for one.
 #[derive(Clone, Copy)]
 pub(super) struct Face {
     pub(super) of_first: bool,
@@ -32,7 +36,7 @@ pub(super) struct Face {
 }
 
 /// Returns the face that separated the pair or carried its contact in the last tick, with its present separation. It
-/// usually still does.
+/// usually still separates the pair or carries its contact.
 #[inline]
 pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64) -> Option<Face> {
     let (of, other) = match last.face_of {
@@ -47,9 +51,10 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
 
 /// Returns the contact on the last face if it is certain that no other face can be better.
 ///
-/// If a corner is above the face at least δ from its ends, both bodies have points δ to either side of it, so along any
-/// axis at an angle φ from the face's normal their separation is at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ this is
-/// negative for every face that is not nearly parallel. The same holds for a flat contact over a length δ.
+/// Let s be the separation of the face. If the support corner is over the face, at least δ from its ends, the face
+/// extends by δ to either side of the corner. Along any axis at an angle φ from the normal of the face, the separation
+/// is then at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ this is negative for every face that is not nearly parallel. The
+/// same holds for two points at a distance δ from each other, if s is the larger of their gaps.
 #[inline]
 pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
@@ -66,8 +71,8 @@ pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near
     (certain || face.separation_m <= CERTAIN_SLOPE * clearance_beside(of, other, face)).then_some(geometry)
 }
 
-/// Returns the distance along the face from the support corner to the nearer end, less the hysteresis, m; negative if
-/// the corner is beyond the end.
+/// Returns the distance along the face from the support corner to the nearer end of the face, minus
+/// [`FACE_HYSTERESIS_M`], m; negative if the corner is beyond the end.
 #[inline]
 fn clearance_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
     let normal = of.placed.normals[face.index];
@@ -77,7 +82,7 @@ fn clearance_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
     along.dot(&(corner - start)).min(along.dot(&(end - corner))) - FACE_HYSTERESIS_M
 }
 
-/// Returns the smallest height of `other`'s corners over a face of `of`, m, and the index of that corner.
+/// Returns the height of the lowest corner of `other` over a face of `of`, m, and the index of that corner.
 #[inline]
 fn face_separation(of: &PlacedPiece, index: usize, other: &PlacedPiece) -> (f64, usize) {
     let normal = of.normals[index];
@@ -108,7 +113,8 @@ pub(super) fn collide_sharp(
     Some(geometry)
 }
 
-/// Returns the best permitted face of both pieces, or the first face found whose separation exceeds the margin.
+/// Returns the best permitted face of the two pieces, or the first face found whose separation exceeds the margin.
+/// Returns `None` if no permitted face can carry a contact.
 pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin_m: f64, radii: f64) -> Option<Face> {
     let mut choice = FaceChoice::new();
     for (of_first, of, other) in [(true, a, b), (false, b, a)] {
@@ -131,13 +137,15 @@ pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin
     choice.best(a, b)
 }
 
-/// Best faces found so far, by kind.
+/// Best faces found so far, by kind, each with the number by which it was chosen.
 struct FaceChoice {
-    /// Of the faces that still separate at the end of the tick, the one with the largest separation then.
+    /// Of the faces that still separate the pieces at the end of the tick, the one with the largest separation at that
+    /// time, and this separation, m.
     open: Option<(f64, Face)>,
-    /// Of the faces that separate now but not at the end of the tick, the one that is crossed last.
+    /// Of the faces that separate the pieces now but not at the end of the tick, the one that is crossed last, and the
+    /// time of the crossing, s.
     crossed: Option<(f64, Face)>,
-    /// Of the overlapping faces, the one with the least depth.
+    /// Of the faces that do not separate the pieces, the one with the least depth, and its separation, m.
     deep: Option<(f64, Face)>,
     /// The face of the last tick, if it is a candidate.
     kept: Option<Face>,
@@ -187,8 +195,8 @@ impl FaceChoice {
     }
 }
 
-/// Whether a face and that of the last tick are the same plane seen from either side; the latter then stays the
-/// reference.
+/// Whether `face` and `kept`, the face of the last tick, are the same plane seen from opposite sides, with similar
+/// separations. If so, `kept` stays the reference face.
 #[inline]
 fn same_plane(a: &PairSide, b: &PairSide, face: &Face, kept: &Face) -> bool {
     let normal_of = |f: &Face| if f.of_first { a.placed.normals[f.index] } else { b.placed.normals[f.index] };
@@ -204,7 +212,8 @@ fn keep_larger(slot: &mut Option<(f64, Face)>, score: f64, face: Face) {
     }
 }
 
-/// Whether a face can carry a contact with a corner of the other piece: neighbours must cover neither of them.
+/// Whether a face can carry a contact with a corner of the other piece: neighbours must cover neither the face nor the
+/// corner.
 #[inline]
 fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
     if let Some(seams) = &of.piece.seams
@@ -215,7 +224,8 @@ fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> boo
     corner_open(other, corner, -of.placed.normals[face])
 }
 
-/// Clips the other piece's edge to the face and returns up to two points.
+/// Clips the incident edge of the other piece to the face and returns a contact with up to two points; `None` if no
+/// point lies within the margin.
 pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     let normal = of.placed.normals[face.index];
@@ -225,7 +235,7 @@ pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Optio
     let base = normal.dot(&start) + of.piece.radius_m;
     let radii = other.piece.radius_m + of.piece.radius_m;
     let (incident, p, q) = incident_edge(other.placed, face.support, normal);
-    // The incident edge runs against the direction of the face, so its second corner comes first.
+    // The incident edge runs against the direction of the face, so its second corner comes first along the face.
     let low = (along.dot(&q), normal.dot(&q) - base + of.piece.radius_m - radii);
     let high = (along.dot(&p), normal.dot(&p) - base + of.piece.radius_m - radii);
     let widening_m = widening(of, other, face, (from, to), along, near.aside_m);
@@ -243,7 +253,8 @@ fn edge(placed: &PlacedPiece, index: usize) -> (Vector2<f64>, Vector2<f64>) {
     (placed.corners[index], placed.corners[next])
 }
 
-/// Returns the one of the two edges at the support corner that faces the normal more directly, with its ends.
+/// Returns the edge that starts or ends at the support corner and faces the reference face more directly, as its index
+/// and its two ends. For a point, both ends are that point.
 #[inline]
 fn incident_edge(placed: &PlacedPiece, support: usize, normal: Vector2<f64>) -> (usize, Vector2<f64>, Vector2<f64>) {
     if placed.count < 2 {
@@ -256,8 +267,8 @@ fn incident_edge(placed: &PlacedPiece, support: usize, normal: Vector2<f64>) -> 
     (chosen, p, q)
 }
 
-/// Returns the length by which the face is extended at both ends, m. A corner beside the face may enter its span within
-/// the tick; for a corner over the face, the extension is zero.
+/// Returns the length by which the face is extended at both ends, m. A support corner beside the face may move in front
+/// of it within the tick. For a corner in front of the face, the extension is zero.
 #[inline]
 fn widening(of: &PairSide, other: &PairSide, face: &Face, span: (f64, f64), along: Vector2<f64>, aside_m: f64) -> f64 {
     let point = other.placed.corners[face.support];
@@ -269,7 +280,8 @@ fn widening(of: &PairSide, other: &PairSide, face: &Face, span: (f64, f64), alon
     TICK_S * slip + CORNER_WIDENING_M + aside_m
 }
 
-/// Clips a segment of (position, gap) points to a span of positions along the face.
+/// Clips a segment to a span of positions along the face; `None` if the segment lies outside it. The ends of the
+/// segment are given as (position along the face, gap).
 #[inline]
 fn clip_span(low: (f64, f64), high: (f64, f64), span: (f64, f64)) -> Option<((f64, f64), (f64, f64))> {
     if high.0 < span.0 || low.0 > span.1 {
@@ -282,8 +294,8 @@ fn clip_span(low: (f64, f64), high: (f64, f64), span: (f64, f64)) -> Option<((f6
     Some((from, to))
 }
 
-/// Returns the points within the margin, ordered along the manifold's tangent; of two that nearly coincide, only the
-/// deeper one.
+/// Returns a contact with the points within the margin, ordered along the tangent; `None` if there are none. Of two
+/// points that nearly coincide, only the deeper one is kept.
 #[inline]
 fn gather(
     outward: Vector2<f64>,

@@ -1,9 +1,9 @@
-//! Narrow phase: from a near pair of convex pieces to the geometry of its contact, one normal and up to two points.
+//! Narrow phase: turns a near pair of convex pieces into the geometry of its contact, one normal and up to two points.
 //!
 //! Rounded pieces meet along the direction between their closest features. Sharp pieces meet on the plane of one of
-//! their permitted faces: if faces separate the pieces, on the one that is crossed last in this tick; if the pieces
-//! overlap, on the one with the least depth. A corner–corner direction is never used for sharp pieces, because it
-//! causes ghost collisions at corners.
+//! their faces that neighbours do not cover. If faces separate the pieces, it is the face that separates them longest
+//! in this tick; if the pieces overlap, it is the face with the least depth. A corner–corner direction is never used
+//! for sharp pieces, because it causes ghost collisions at corners.
 
 mod faces;
 mod rounded;
@@ -19,7 +19,7 @@ use faces::{FACE_HYSTERESIS_M, collide_on_last_face, collide_sharp, last_face};
 use nalgebra::Vector2;
 use rounded::{collide_overlapping_cores, collide_rounded};
 
-/// Sine of the angle by which a direction can lie outside a corner's cone and still count as inside.
+/// Sine of the largest angle by which a direction can lie outside a corner's cone and still count as inside.
 const CONE_SLACK: f64 = 1e-3;
 
 /// One piece of a pair with its pose and velocity.
@@ -29,18 +29,18 @@ pub struct PairSide<'a> {
     pub piece: &'a Piece,
     /// The piece in world coordinates.
     pub placed: &'a PlacedPiece,
-    /// Centre of mass of its body, world, m.
+    /// Centre of mass of the piece's body, world, m.
     pub centre_m: Vector2<f64>,
-    /// (cos, sin) of its body's angle.
+    /// (cos, sin) of the angle of the piece's body.
     pub rotation: Vector2<f64>,
-    /// Velocity of its body's centre of mass, world, m/s.
+    /// Velocity of the body's centre of mass, world, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Angular velocity of its body, rad/s.
+    /// Angular velocity of the body, rad/s.
     pub angular_velocity_rad_per_s: f64,
 }
 
 impl<'a> PairSide<'a> {
-    /// Returns one side of a near pair, with the given linear and angular velocity.
+    /// Returns side `which` (0 or 1) of a near pair, with the given linear and angular velocity.
     #[inline]
     pub fn new(
         pair: &Pair,
@@ -63,17 +63,17 @@ impl<'a> PairSide<'a> {
     }
 }
 
-/// Distances that count as contact in this tick.
+/// Distances within which a pair counts as a contact in this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Near {
     /// Gap below which a point belongs to the manifold, m.
     pub margin_m: f64,
-    /// Distance beside a face from which a corner can still move in front of it after an impact, m.
+    /// Largest distance beside a face from which an impact can still move a corner in front of the face, m.
     pub aside_m: f64,
 }
 
 impl Near {
-    /// Returns a margin for a pair without impacts nearby.
+    /// Returns the distances for a pair that no impact nearby can move sideways.
     pub fn within(margin_m: f64) -> Self {
         Self { margin_m, aside_m: 0.0 }
     }
@@ -86,20 +86,22 @@ pub struct ContactGeometry {
     pub normal: Vector2<f64>,
     /// Number of points, one or two.
     pub count: usize,
-    /// Gap of each point, m; negative is penetration.
+    /// Gap of each point, m; negative if the bodies overlap.
     pub gap_m: [f64; 2],
-    /// Position of each point on the face, world, m; ordered along the tangent.
+    /// Position of each point, on the face or, if there is no face, on the first body, world, m; ordered along the
+    /// tangent.
     pub at_m: [Vector2<f64>; 2],
-    /// Distance between the two surfaces at the nearest point in the pose of the contact, m; negative is penetration.
+    /// Signed distance between the two surfaces at the nearest point, in the poses in which the contact was found, m;
+    /// negative if the bodies overlap.
     pub apart_m: f64,
-    /// End of the clipped edge at which a single point lies: 0 or 1, along the tangent.
+    /// If there is a single point, the end of the clipped edge at which it lies: 0 or 1, in the order of the tangent.
     pub end: usize,
     /// Features of the contact.
     pub id: FeatureId,
 }
 
 /// Returns the contact of a pair if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot
-/// products plus one walk within its budget.
+/// products plus one call of [`track`].
 #[inline]
 pub fn collide(a: &PairSide, b: &PairSide, near: Near, cache: &mut FeatureCache) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
@@ -125,13 +127,13 @@ pub fn collide(a: &PairSide, b: &PairSide, near: Near, cache: &mut FeatureCache)
     }
 }
 
-/// Returns the velocity of a point fixed to a side, world, m/s.
+/// Returns the velocity of a point that moves with the body of a side, world, m/s.
 #[inline]
 pub fn velocity_at(side: &PairSide, point: Vector2<f64>) -> Vector2<f64> {
     side.velocity_m_per_s + spin_cross(side.angular_velocity_rad_per_s, point - side.centre_m)
 }
 
-/// Whether a corner can be touched in an outward world direction.
+/// Whether a corner can be touched in `direction`, which points outward from its piece, world.
 #[inline]
 fn corner_open(side: &PairSide, corner: usize, direction: Vector2<f64>) -> bool {
     let Some(seams) = &side.piece.seams else { return true };

@@ -44,7 +44,7 @@ pub(super) fn collide_rounded(
     Some(ContactGeometry { normal, count: 1, gap_m: [gap, 0.0], at_m: [at, at], apart_m: gap, end: 0, id })
 }
 
-/// Returns the edge among the closest features, if there is one, and the corner opposite to it.
+/// Returns the edge among the closest features, if there is one, and the index of the corner opposite it.
 fn face_of(closest: &Closest) -> Option<(FeatureId, usize)> {
     match (closest.feature_a, closest.feature_b) {
         (Feature::Edge(face), other) => {
@@ -59,8 +59,8 @@ fn face_of(closest: &Closest) -> Option<(FeatureId, usize)> {
     }
 }
 
-/// Returns an edge at one of two closest corners that faces the other corner, if there is one. Two flat sides that meet
-/// end to end have two corners as their closest features.
+/// Returns an edge at one of two closest corners that faces the other corner, if there is one, and the index of that
+/// other corner. Two flat sides that meet end to end have two corners as their closest features.
 fn face_at_corners(a: &PairSide, b: &PairSide, closest: &Closest) -> Option<(FeatureId, usize)> {
     let (i, j) = (feature_index(closest.feature_a), feature_index(closest.feature_b));
     let normal = (closest.on_b - closest.on_a) / closest.distance_m;
@@ -70,7 +70,7 @@ fn face_at_corners(a: &PairSide, b: &PairSide, closest: &Closest) -> Option<(Fea
     side_facing(b.placed, j, -normal).map(|face| (FeatureId { face_of: 2, face, other: i }, usize::from(i)))
 }
 
-/// Returns the edge at a corner whose normal is parallel to a direction, if there is one.
+/// Returns the edge that starts or ends at `corner` and has a normal parallel to `direction`, if there is one.
 fn side_facing(placed: &PlacedPiece, corner: u8, direction: Vector2<f64>) -> Option<u8> {
     if placed.count < 2 {
         return None;
@@ -94,8 +94,8 @@ fn feature_open(side: &PairSide, feature: Feature, direction: Vector2<f64>) -> b
     }
 }
 
-/// Returns the contact of overlapping cores (deeper than their radii) by separating axes. Two coinciding points
-/// separate along +y.
+/// Returns the contact of two pieces whose cores overlap, found by separating axes. If both cores are points, the
+/// normal is +y.
 pub(super) fn collide_overlapping_cores(
     a: &PairSide,
     b: &PairSide,

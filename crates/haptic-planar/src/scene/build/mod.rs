@@ -19,13 +19,14 @@ use crate::shape::piece::{MAX_CORNERS, Piece};
 use nalgebra::Vector2;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Distance between handle and centre of mass that counts as a rounding error, m.
+/// Distance between handle and centre of mass below which the difference counts as a rounding error, m.
 const AT_CENTRE_M: f64 = 1e-12;
-/// Maximum number of names that an error lists.
+/// Maximum number of body names that an error message lists.
 const MAX_NAMES_LISTED: usize = 8;
 
 impl Scene {
-    /// Validates a description and computes everything that is constant: pieces, masses, seams, capacities.
+    /// Validates a description and builds its scene, with everything that is constant: pieces, masses, seams and
+    /// capacities.
     ///
     /// # Errors
     /// Returns the first problem, with its location and the remedy.
@@ -85,7 +86,7 @@ fn names(bodies: &[BodyDescription]) -> Result<Names<'_>, SceneError> {
     Ok(names)
 }
 
-/// Finds a body by name; `key` is the key that contains the name.
+/// Returns the index of the body with this name; `key` is the key of the description that refers to it.
 fn find(at: &At, key: &'static str, name: &str, names: &Names) -> Result<usize, SceneError> {
     names.get(name).copied().ok_or_else(|| SceneError {
         unknown_name: Some(Box::new(UnknownName {

@@ -1,17 +1,17 @@
-//! Cuts of the cone of directions in which a corner can be touched.
+//! Cuts that narrow the cone of directions in which a corner can be touched.
 
 use crate::math::cross;
 use crate::shape::piece::Cone;
 use nalgebra::Vector2;
 use std::f64::consts::{PI, TAU};
 
-/// Angular tolerance of a cut, rad. A cut that removes less is ignored, and a cone that lies outside the open half turn
-/// by less keeps one direction. Normals that should be equal differ by rounding errors, and steps of 20 µm must not
-/// tilt a seam of tiles.
+/// Angular tolerance of a cut, rad. A cut that would remove less than this angle is ignored, and a cone that misses the
+/// remaining half turn by less than this angle keeps one direction. The tolerance covers rounding errors of normals
+/// that should be equal, and the tilt between tiles with steps of up to 20 µm.
 const SLACK_RAD: f64 = 1e-3;
 
-/// Returns the rest of a cone after the directions d with d·`tangent` > 0 are removed. `own` is the corner's uncut
-/// cone, from the normal of the edge before it anticlockwise to that of the edge after it.
+/// Returns what remains of a cone after the directions d with d·`tangent` > 0 are removed. `own` is the corner's uncut
+/// cone, from the normal of the edge before the corner anticlockwise to that of the edge after it.
 pub(super) fn cut(cone: Cone, own: (Vector2<f64>, Vector2<f64>), tangent: Vector2<f64>) -> Cone {
     let (low, high) = match cone {
         Cone::Full => own,
@@ -34,7 +34,7 @@ fn cut_arc(low: Vector2<f64>, high: Vector2<f64>, tangent: Vector2<f64>) -> Opti
     let (here, before) = (overlap(start_rad), overlap(start_rad - TAU));
     let (from, to) = if here.1 - here.0 >= before.1 - before.0 { here } else { before };
     let snap = |angle_rad: f64, between: Vector2<f64>| match angle_rad {
-        // The nearer end is chosen, so that a cone narrower than the slack keeps both of its ends.
+        // The nearer end of the cone is chosen, so that a cone narrower than the slack keeps both of its ends.
         _ if angle_rad <= SLACK_RAD && angle_rad <= 0.5 * width_rad => low,
         _ if angle_rad >= width_rad - SLACK_RAD => high,
         _ => between,

@@ -1,12 +1,13 @@
-//! Seams: edges and corners where pieces that cannot move relative to each other touch. Nothing must catch on them.
+//! Seams: edges and corners where pieces that cannot move relative to each other touch. A tool that slides over them
+//! must not catch.
 //!
 //! A floor of tiles has corners and internal edges at every joint; a concave body has them along its cuts. A tool that
-//! slides over them must not collide with either. At load, each corner is therefore assigned the directions in which it
-//! can still be touched, and each edge a flag for whether neighbours cover it. Runs only at load.
+//! slides over a joint must not collide with them. When a scene is loaded, each corner is therefore assigned the
+//! directions in which it can still be touched, and each edge a flag for whether neighbours cover it.
 //!
 //! Neighbours are fixed pieces of one layer, compared in the world frame, and pieces of one dynamic body, compared in
-//! its frame. Rounded pieces are compared by their cores if their radii are equal, as those of one body are. Pieces
-//! with different radii, discs and capsules have no flush joints and are skipped.
+//! its frame. Rounded pieces are compared by their cores if their radii are equal, as those of one body are. Discs,
+//! capsules and pieces with different radii have no flush joints and are skipped.
 
 mod cut;
 #[cfg(test)]
@@ -20,14 +21,14 @@ use crate::shape::piece::{Cone, MAX_CORNERS, Piece, PlacedPiece, Seams};
 use nalgebra::Vector2;
 use std::collections::BTreeMap;
 
-/// Largest gap or step that counts as flush, m. Printed and measured tiles are not placed more accurately; a step that
+/// Largest gap or step that counts as flush, m. Real tiles are not placed more accurately than this, and a step that
 /// can be felt is larger.
 pub const FLUSH_M: f64 = 20e-6;
 
 /// Difference below which two radii count as equal, m.
 const ALIKE_M: f64 = 1e-9;
 
-/// Fraction of its length by which an internal edge may be uncovered at either end.
+/// Largest fraction of its length over which an internal edge may be uncovered at each end.
 const BARE_END: f64 = 0.02;
 
 /// Largest cosine between the normals of two faces that count as opposite (within about 2.5°).
@@ -36,8 +37,8 @@ const LOOKING_BACK_COSINE: f64 = -0.999;
 /// Cosine above which the normals of two faces count as pointing in the same direction (within 60°).
 const SAME_WAY_COSINE: f64 = 0.5;
 
-/// Finds the seams of all pieces. The cost grows with the number of neighbours, not with the square of the number of
-/// pieces.
+/// Finds the seams of all pieces and stores them in the pieces. The cost grows with the number of neighbours, not with
+/// the square of the number of pieces.
 pub fn fill_seams(bodies: &[Body], pieces: &mut [Piece]) {
     for group in groups(bodies, pieces) {
         let found = find(&group);
@@ -47,11 +48,11 @@ pub fn fill_seams(bodies: &[Body], pieces: &mut [Piece]) {
     }
 }
 
-/// A polygonal piece placed in the frame in which it is compared.
+/// A polygonal piece placed in the frame in which it is compared with its neighbours.
 struct Member {
     index: usize,
     placed: PlacedPiece,
-    /// Rotation (cos, sin) from the body's frame to that frame.
+    /// Rotation (cos, sin) from the body frame to the frame of the comparison.
     rotation: Vector2<f64>,
     radius_m: f64,
     /// Box of the core, grown by [`FLUSH_M`].
@@ -81,7 +82,7 @@ impl Member {
         Vector2::new(-normal.y, normal.x)
     }
 
-    /// Returns the uncut cone of a corner.
+    /// Returns the uncut cone of a corner: the normals of the edges before and after it.
     fn own_cone(&self, corner: usize) -> (Vector2<f64>, Vector2<f64>) {
         (self.placed.normals[self.before(corner)], self.placed.normals[corner])
     }
@@ -127,7 +128,7 @@ fn find(group: &[Member]) -> Vec<Option<Seams>> {
     group.iter().zip(traces).map(|(member, trace)| conclude(member, trace)).collect()
 }
 
-/// Returns the pairs that may touch, found by sort and sweep along the axis on which the group is longer.
+/// Returns the pairs of members that may touch, found by sort and sweep along the axis on which the group is longer.
 fn near_pairs(group: &[Member]) -> Vec<(usize, usize)> {
     let spread = |axis: usize| {
         let low = group.iter().map(|member| member.around.low[axis]).fold(f64::INFINITY, f64::min);
@@ -208,8 +209,8 @@ fn close_off(cone: Cone, own: (Vector2<f64>, Vector2<f64>), touch: Touch, other:
     }
 }
 
-/// Returns the range, in fractions of its length, over which an edge lies flush against an opposite face. Nothing else
-/// fits in between, however thin the piece behind that face is.
+/// Returns the range over which an edge lies flush against an opposite face, in fractions of the edge's length. Nothing
+/// else fits between the edge and the face, however thin the piece behind the face is.
 fn cover_by_face(member: &Member, edge: usize, other: &Member, face: usize) -> Option<(f64, f64)> {
     let back = other.placed.normals[face];
     if back.dot(&member.placed.normals[edge]) > LOOKING_BACK_COSINE {
@@ -222,9 +223,9 @@ fn cover_by_face(member: &Member, edge: usize, other: &Member, face: usize) -> O
     (from < to && is_flush(from) && is_flush(to)).then_some((from, to))
 }
 
-/// Returns the range, in fractions of its length, over which an edge is buried in another piece: the piece comes within
-/// [`FLUSH_M`] of the edge and extends at least as far beyond it. A piece that ends flush with the edge on its inner
-/// side covers nothing.
+/// Returns the range over which an edge is buried in another piece, in fractions of the edge's length: the other piece
+/// comes within [`FLUSH_M`] of the edge and extends at least [`FLUSH_M`] beyond it. A piece on the inner side of the
+/// edge that ends flush with it covers nothing.
 fn cover_by_depth(member: &Member, edge: usize, other: &Member) -> Option<(f64, f64)> {
     let (start, end) = member.edge(edge);
     let normal = member.placed.normals[edge];
@@ -252,8 +253,9 @@ fn conclude(member: &Member, mut trace: Trace) -> Option<Seams> {
     (!is_uncovered).then_some(Seams { internal_edges, cones: trace.cones })
 }
 
-/// Whether the covered ranges of an edge, sorted by their start, leave no gap. The whole length is checked instead of
-/// samples, because a floor with a few blocks on it must stay a floor.
+/// Whether the covered ranges of an edge, sorted by their start, leave no gap wider than [`FLUSH_M`], apart from its
+/// ends ([`BARE_END`]). The whole length is checked instead of samples, because a floor with a few blocks on it must
+/// not count as covered.
 fn is_covered(member: &Member, edge: usize, covers: &[(usize, f64, f64)]) -> bool {
     let (start, end) = member.edge(edge);
     let gap = FLUSH_M / (end - start).norm();

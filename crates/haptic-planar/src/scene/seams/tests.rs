@@ -8,7 +8,7 @@ use crate::scene::polygon::tests::points;
 const RIGHT: Vector2<f64> = Vector2::new(1.0, 0.0);
 const UP: Vector2<f64> = Vector2::new(0.0, 1.0);
 
-/// Indices of the corners of a box, anticlockwise from the lower left, and bits of its edges.
+/// Index of the lower left corner of a box. The other corners follow anticlockwise; the edges are given as bits.
 const LOWER_LEFT: usize = 0;
 const LOWER_RIGHT: usize = 1;
 const UPPER_RIGHT: usize = 2;

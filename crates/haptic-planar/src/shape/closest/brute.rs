@@ -1,12 +1,12 @@
-//! Comparison of all pairs of features, as the fallback of the walk and its reference in tests.
+//! Comparison of all pairs of features, used as the fallback of the walk and as its reference in tests.
 
 use super::{Closest, Feature, TOUCHING_M, after, corner, dot, normal};
 use crate::math::cross;
 use crate::shape::piece::{MAX_CORNERS, PlacedPiece};
 use nalgebra::Vector2;
 
-/// Finds the closest points of two cores by comparing every corner with every edge. Returns `None` if no axis separates
-/// the cores or they are nearer than [`TOUCHING_M`].
+/// Finds the closest points of two cores by comparing every corner of each core with every edge of the other. Returns
+/// `None` if no axis separates the cores or they are nearer than [`TOUCHING_M`].
 ///
 /// Real-time: at most 32 axes with 16 corners each, 512 corner–edge tests and one square root.
 pub fn brute_force(a: &PlacedPiece, b: &PlacedPiece) -> Option<Closest> {
@@ -19,14 +19,14 @@ pub fn brute_force(a: &PlacedPiece, b: &PlacedPiece) -> Option<Closest> {
     best.finish(a, b)
 }
 
-/// Whether an axis of either core separates them.
+/// Whether an axis of one of the cores separates the two. True for two points, which have no axes.
 fn separated(a: &PlacedPiece, b: &PlacedPiece) -> bool {
     let both_points = a.count == 1 && b.count == 1;
     both_points || has_separating_axis(a, b) || has_separating_axis(b, a)
 }
 
-/// Whether all of `other` lies beyond one of the edges of `core` or, if `core` is a segment, beyond one of its ends: no
-/// normal separates two segments on one line.
+/// Whether all of `other` lies beyond one of the edges of `core` or, if `core` is a segment, beyond one of its ends.
+/// The ends matter because no edge normal separates two segments on one line.
 fn has_separating_axis(core: &PlacedPiece, other: &PlacedPiece) -> bool {
     if core.count < 2 {
         return false;
@@ -84,9 +84,9 @@ impl Candidate {
     }
 }
 
-/// Returns the squared distance from a point to one edge, m², and whether the interior of the edge or one of its
-/// corners is nearest. Infinite if the point is behind the interior: outside the core, another edge is then nearer, and
-/// for a segment the same edge seen from its other side.
+/// Returns the squared distance from a point to one edge, m², and the nearest part of the edge: its interior or one of
+/// its corners. The distance is infinite if the point is behind the interior, because a point outside the core is then
+/// nearer to another edge. The other edge of a segment is its opposite side.
 fn corner_to_edge(point: Vector2<f64>, core: &PlacedPiece, edge: usize) -> (f64, Feature) {
     let (outward, from_start) = (normal(core, edge), point - corner(core, edge));
     if cross(outward, from_start) <= 0.0 {

@@ -5,14 +5,14 @@
 //! pair: round the far core to the feature whose Voronoi region contains the near corner, or along an edge of the near
 //! core if that edge leads closer to the far core.
 //!
-//! The proof is local. If each of two points is the nearest of its core to the other, the strip between them contains
-//! no point of either core, so no other pair can be closer. A walk that ends with this proof is therefore correct for
-//! any seed. A walk over overlapping cores cannot end with it: it ends with a proof of overlap, or at the step budget
-//! and then in [`brute_force`].
+//! The proof is local. If each of two points is the point of its core that is nearest to the other point, the strip
+//! between them contains no point of either core, so no other pair can be closer. A walk that ends with this proof is
+//! therefore correct for any seed. A walk over overlapping cores cannot end with this proof. It ends with a proof of
+//! overlap, or it exhausts the step budget and [`brute_force`] takes over.
 //!
-//! All tests use the unit normals. Edge `i` runs along normal `i` rotated by 90°, so slabs, cones and distances are
-//! single products without a division. The only square root is that of the final corner pair. A point has zero normals,
-//! which pass every cone test.
+//! All tests use the unit normals. Edge `i` runs along normal `i` rotated by 90°, so each test of a slab or cone and
+//! each distance to an edge is a single product without a division. The only square root is in the distance between two
+//! corners. The normals of a point are zero vectors, which pass every cone test.
 
 mod brute;
 #[cfg(test)]
@@ -24,36 +24,37 @@ use crate::math::cross;
 use crate::shape::piece::{MAX_CORNERS, PlacedPiece};
 use nalgebra::Vector2;
 
-/// Maximum number of features that one walk visits before [`brute_force`] takes over. A walk usually visits 1, from a
-/// stale seed about 5. The longest walk observed between 16-corner cores visited 17; a budget below that would abandon
-/// walks that would have ended.
+/// Maximum number of pairs of features that one walk visits before [`brute_force`] takes over. A walk usually visits
+/// one pair, or about 5 if its seed is stale. The longest walk observed between 16-corner cores visited 17; a budget
+/// below that would abandon walks that are about to end.
 pub const STEP_BUDGET: u32 = 32;
 
 /// Distance below which cores count as touching, m. At smaller distances, rounding errors dominate the direction
-/// between the two points.
+/// between the closest points.
 pub const TOUCHING_M: f64 = 1e-9;
 
-/// Sine of the angle below which two edges count as parallel. It keeps the stored corner of two parallel edges from
-/// changing with rounding errors; the distance is wrong by at most this much per metre of edge.
+/// Sine of the angle below which two edges count as parallel. It keeps rounding errors from changing which corner of
+/// two parallel edges is stored. The resulting error of the distance is at most this fraction of the edge's length.
 const PARALLEL_SINE: f64 = 1e-13;
 
-/// Bit of a seed that selects the edge starting at the corner with the index in the other bits.
+/// Bit that marks a feature of a seed as an edge. The other bits are the index of the corner at which the edge starts.
 const EDGE_MARK: u8 = 0x80;
 
-/// Mask that limits an index to the arrays of a placed core, which removes the bounds checks.
+/// Mask that limits an index to the length of a placed core's arrays, so that the compiler omits bounds checks.
 const INDEX_MASK: usize = MAX_CORNERS - 1;
 
-/// Corner of each core from which the walk starts; the highest bit selects the edge that starts there. Every value is
-/// allowed: a stale or invalid seed costs steps but does not make the result wrong.
+/// Feature of each core from which the walk starts: the index of a corner or, if the highest bit is set, of the edge
+/// that starts at this corner. Every value is allowed: a stale or invalid seed costs steps but does not make the result
+/// wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seed {
-    /// On the first core.
+    /// Feature of the first core.
     pub a: u8,
-    /// On the second core.
+    /// Feature of the second core.
     pub b: u8,
 }
 
-/// Closest feature of a core's outline.
+/// A feature of a core's outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// The corner with this index.
@@ -71,21 +72,21 @@ pub struct Closest {
     pub on_a: Vector2<f64>,
     /// Closest point of the second core, world, m.
     pub on_b: Vector2<f64>,
-    /// Feature of the first core.
+    /// Feature of the first core that contains its closest point.
     pub feature_a: Feature,
-    /// Feature of the second core.
+    /// Feature of the second core that contains its closest point.
     pub feature_b: Feature,
-    /// Number of features that the walk visited; 0 if there was no walk.
+    /// Number of pairs of features that the walk visited; 0 if there was no walk.
     pub steps: u32,
     /// Whether the result comes from [`brute_force`].
     pub fell_back: bool,
 }
 
-/// Finds the closest points of two cores, starting from the features in `seed` and storing the closest ones there.
-/// Returns `None` if the cores overlap or are nearer than [`TOUCHING_M`].
+/// Finds the closest points of two cores. The walk starts from the features in `seed`; the features of the closest
+/// points are then stored there. Returns `None` if the cores overlap or are nearer than [`TOUCHING_M`].
 ///
-/// Real-time: at most [`STEP_BUDGET`] steps, each of which tests up to 4 edges, or all 16 of a core if the corner is
-/// behind an edge; then at most one [`brute_force`].
+/// Real-time: at most [`STEP_BUDGET`] steps, each of which tests up to 4 edges, or all edges of a core (at most 16) if
+/// a corner is behind an edge; then at most one call of [`brute_force`].
 pub fn track(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let walk = Walk::from_seed(a, b, *seed);
     match walk.look() {
@@ -94,8 +95,8 @@ pub fn track(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closes
     }
 }
 
-/// Continues the walk from a pair that is not closest. Not inlined, because from a good seed the first test is also the
-/// last.
+/// Continues the walk from a pair that is not closest. Not inlined, because a walk from a good seed ends after its
+/// first test.
 #[cold]
 #[inline(never)]
 fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Closest> {
@@ -112,7 +113,7 @@ fn search(mut walk: Walk, mut finding: Finding, seed: &mut Seed) -> Option<Close
     fall_back(a, b, seed)
 }
 
-/// Compares all pairs of features; the next walk starts from the result.
+/// Returns the result of [`brute_force`] and stores its features in the seed of the next walk.
 fn fall_back(a: &PlacedPiece, b: &PlacedPiece, seed: &mut Seed) -> Option<Closest> {
     let closest = brute_force(a, b)?;
     *seed = Seed { a: closest.feature_a.seed(), b: closest.feature_b.seed() };
@@ -154,9 +155,9 @@ enum Finding {
     BeforeStart,
     /// The near corner is outside the far edge's slab, past its end.
     PastEnd,
-    /// The near edge that starts at the corner leads closer to the far edge.
+    /// The near edge that starts at the near corner leads closer to the far edge.
     LeansAfter,
-    /// The near edge that ends at the corner leads closer to the far edge.
+    /// The near edge that ends at the near corner leads closer to the far edge.
     LeansBefore,
     /// The far edge that starts at the far corner is closer than that corner.
     FarEdgeAfter,
@@ -183,7 +184,7 @@ impl Relation {
     }
 }
 
-/// Position of the walk.
+/// Position of the walk: a corner of the near core and a feature of the far core.
 struct Walk<'cores> {
     /// The core whose feature is a corner.
     near: &'cores PlacedPiece,
@@ -213,8 +214,8 @@ impl<'cores> Walk<'cores> {
         if self.at_edge { self.look_at_edge() } else { self.look_at_corner() }
     }
 
-    /// Tests a corner against an edge. The pair is closest if the corner is in front of the edge and within its slab,
-    /// and neither near edge at the corner leads closer.
+    /// Tests the near corner against the far edge. The pair is closest if the corner is in front of the edge and within
+    /// its slab, and neither of the near edges at the corner leads closer to the far edge.
     #[inline]
     fn look_at_edge(&self) -> Finding {
         let (position, outward) = (corner(self.near, self.corner), normal(self.far, self.target));
@@ -236,7 +237,8 @@ impl<'cores> Walk<'cores> {
         }
     }
 
-    /// Tests a corner against a corner. The pair is closest if the line between them lies in the normal cones of both.
+    /// Tests the near corner against the far corner. The pair is closest if the line between the corners lies in the
+    /// normal cones of both.
     #[inline]
     fn look_at_corner(&self) -> Finding {
         let between = corner(self.far, self.target) - corner(self.near, self.corner);
@@ -253,7 +255,7 @@ impl<'cores> Walk<'cores> {
         }
     }
 
-    /// Moves to the pair that the finding leads to.
+    /// Moves to the pair that the finding leads to. Returns what the move proves about the cores.
     fn follow(&mut self, finding: Finding) -> Relation {
         let (near_before, far_before) = (before(self.near, self.corner), before(self.far, self.target));
         match finding {
@@ -271,9 +273,9 @@ impl<'cores> Walk<'cores> {
         Relation::Open
     }
 
-    /// Leaves the far edge past its corner `passed`, because the near corner is outside its slab. Moves to the edge
-    /// `beyond` if the near corner is within the slab of that edge, otherwise to the corner `passed`. The edge `beyond`
-    /// starts at `passed` if the walk proceeds anticlockwise and ends there otherwise.
+    /// Leaves the far edge past its corner `passed`, because the near corner is outside the slab of that edge. Moves to
+    /// the edge `beyond` if the near corner is within the slab of that edge, otherwise to the corner `passed`. The edge
+    /// `beyond` starts at `passed` if the walk proceeds anticlockwise and ends there otherwise.
     fn leave_edge(&mut self, passed: usize, beyond: usize) {
         let from_passed = corner(self.near, self.corner) - corner(self.far, passed);
         let along = cross(normal(self.far, beyond), from_passed);
@@ -282,7 +284,7 @@ impl<'cores> Walk<'cores> {
     }
 
     /// Follows the near core's `edge`, which leads closer to the far edge, to its corner `end`. If the edge leaves the
-    /// slab before that, the corner of the far edge is nearer, and the cores swap roles.
+    /// slab of the far edge before `end`, the far corner at which it leaves is nearer, and the cores swap roles.
     fn descend(&mut self, edge: usize, end: usize) -> Relation {
         let (position, outward) = (corner(self.near, end), normal(self.far, self.target));
         let from_start = position - corner(self.far, self.target);
@@ -307,9 +309,9 @@ impl<'cores> Walk<'cores> {
         Relation::overlapping_if(height * facing >= 0.0)
     }
 
-    /// Moves to the edge that the near corner is farthest in front of, because the corner is behind the present far
-    /// edge. If it is in front of no edge, the corner is inside. Only a stale seed or a corner on the opposite side of
-    /// the core leads here: once in front of an edge, a walk stays in front of edges.
+    /// Moves from a far edge that the near corner is behind to the far edge that the corner is farthest in front of. If
+    /// there is no such edge, the corner is inside the far core or on the line of a segment. Only a stale seed or a
+    /// corner on the opposite side of the core leads here: once in front of an edge, a walk stays in front of edges.
     fn come_round(&mut self) -> Relation {
         let (position, mut farthest) = (corner(self.near, self.corner), 0.0);
         for edge in 0..self.far.count.min(MAX_CORNERS) {
@@ -321,7 +323,7 @@ impl<'cores> Walk<'cores> {
         if farthest > 0.0 { Relation::Open } else { self.settle_on_line(position) }
     }
 
-    /// Handles a near corner that is in front of no edge. Inside a polygon, this proves overlap; on the line of a
+    /// Handles a near corner that is in front of no far edge. Inside a polygon, this proves overlap; on the line of a
     /// segment, the ends of the segment decide.
     fn settle_on_line(&mut self, position: Vector2<f64>) -> Relation {
         let along = |index| cross(normal(self.far, 0), position - corner(self.far, index));
@@ -339,8 +341,8 @@ impl<'cores> Walk<'cores> {
         (self.corner, self.target, self.at_edge, self.swapped) = (corner, edge, true, !self.swapped);
     }
 
-    /// Returns the result in the order of the caller's cores and stores its features in the seed; `None` if the cores
-    /// touch.
+    /// Returns the result in the order of the caller's cores and stores its features in the seed. Returns `None` if the
+    /// cores touch.
     #[inline]
     fn finish(&self, distance_m: f64, steps: u32, seed: &mut Seed) -> Option<Closest> {
         if distance_m < TOUCHING_M {

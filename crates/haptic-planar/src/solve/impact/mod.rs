@@ -1,23 +1,24 @@
 //! One planar impact with friction, in closed form.
 //!
-//! The normal impulse p is the independent variable. The contact first slips in its initial direction with p_t' = −μ s
-//! and the normal slope a₁ = k_n − μ s k_c. When that slip ends, at p_s = |u_t| / (−s c₁) with c₁ = k_c − μ s k_t, the
-//! contact sticks (slope a₂ = k_n − k_c²/k_t), or slips in the other direction if the friction cone is too narrow to
-//! stick. In both phases both velocities are linear in the normal impulse, so the end of slip, the end of compression
-//! and the end of the impact all have closed forms. A contact that first accelerates its own approach (a jam) needs no
-//! extra case: the slope of the slipping phase is then negative, and the coupling that makes it negative also ends the
-//! slip.
+//! The normal impulse p is the independent variable. The contact first slips in its initial direction, s = ±1, with
+//! p_t' = −μ s and the normal slope a₁ = k_n − μ s k_c. When this slip ends, at p_s = |u_t| / (−s c₁) with c₁ = k_c − μ
+//! s k_t, the contact sticks (slope a₂ = k_n − k_c²/k_t), or slips in the other direction if the friction cone is too
+//! narrow to stick. In both phases both velocities are linear in the normal impulse, so the end of slip, the end of
+//! compression and the end of the impact all have closed forms. A contact that first accelerates its own approach (a
+//! jam) needs no extra case: the slope of the slipping phase is then negative, but the slip always ends, because K is
+//! positive definite.
 //!
-//! Restitution follows Stronge (the work of compression) or Poisson (its impulse). Newton's law (a ratio of normal
-//! speeds) is not offered: with friction it can add energy.
+//! Restitution follows the law of Stronge, which relates the work of restitution to that of compression, or the law of
+//! Poisson, which relates the impulses. Newton's law, which relates the normal speeds, is not offered, because it can
+//! add energy if there is friction.
 
 #[cfg(test)]
 mod tests;
 
 use crate::scene::description::RestitutionLaw;
 
-/// Lower limit of the second phase's slope, relative to the normal entry. Real bodies are far above it; it prevents a
-/// division by zero if the contact mass is singular by rounding.
+/// Lower limit of the slope of the second phase, relative to the normal entry of the inverse mass. The slopes of real
+/// bodies are far above it. It prevents a division by zero if rounding makes the inverse mass singular.
 const MIN_SLOPE: f64 = 1e-12;
 
 /// Inverse mass at a contact point, 1/kg: an impulse `p` changes the relative velocity by `K p`, in tangent and normal
@@ -26,13 +27,13 @@ const MIN_SLOPE: f64 = 1e-12;
 pub struct PointInverseMass {
     /// Tangential velocity per tangential impulse.
     pub tangent: f64,
-    /// Tangential velocity per normal impulse, and the reverse.
+    /// Tangential velocity per normal impulse, which equals the normal velocity per tangential impulse.
     pub cross: f64,
     /// Normal velocity per normal impulse.
     pub normal: f64,
 }
 
-/// Impulse of an impact on the second body, N·s; the opposite acts on the first.
+/// Impulse of an impact on the second body, N·s; the opposite impulse acts on the first body.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impulse {
     /// Component along the tangent, within the friction cone.
@@ -69,7 +70,7 @@ pub fn resolve(
 struct Phase {
     /// Tangential impulse per normal impulse.
     lean: f64,
-    /// Normal velocity per normal impulse, 1/kg. Positive except in a jam, which only the first phase can be.
+    /// Normal velocity per normal impulse, 1/kg. Positive except in a jam, which only occurs in the first phase.
     slope: f64,
 }
 
@@ -79,8 +80,8 @@ impl Phase {
         Self { lean, slope: mass.normal + lean * mass.cross }
     }
 
-    /// Returns the phase after the first slip. It sticks if the friction cone allows; otherwise it slips in the
-    /// direction in which the normal impulse accelerates the contact.
+    /// Returns the phase after the first slip. The contact sticks if the friction cone allows it; otherwise it slips in
+    /// the direction in which the normal impulse accelerates it.
     fn after_slip(mass: &PointInverseMass, friction: f64) -> Self {
         let phase = if mass.cross.abs() > friction * mass.tangent {
             Self::slip(mass, friction, mass.cross.signum())
@@ -92,15 +93,15 @@ impl Phase {
     }
 }
 
-/// Impulse and work at the end of compression.
+/// Normal impulse and work at the end of compression.
 struct Compression {
-    /// Normal impulse, N·s.
+    /// Normal impulse of the compression, N·s.
     impulse: f64,
     /// Work absorbed by the normal impulse, J, positive.
     work: f64,
 }
 
-/// The two phases of an impact and the impulse at which the second begins.
+/// The two phases of an impact and the normal impulse at which the second begins.
 struct SlipPhases {
     first: Phase,
     second: Phase,
@@ -122,7 +123,7 @@ impl SlipPhases {
         let slip_end = match (braking > 0.0, first.slope > 0.0) {
             (true, _) => tangent_speed.abs() / braking,
             (false, true) => f64::INFINITY,
-            // A jam always brakes its slip; only a contact mass that is singular by rounding leads here.
+            // A jam always brakes its slip; only an inverse mass that rounding makes singular leads here.
             (false, false) => 0.0,
         };
         Self { first, second, slip_end, approach }
@@ -150,7 +151,8 @@ impl SlipPhases {
         }
     }
 
-    /// Returns the normal impulse at which `work` has been returned after compression ended at `compressed`, N·s.
+    /// Returns the total normal impulse at which restitution has released the energy `work`, J, if compression ended at
+    /// the normal impulse `compressed`, N·s.
     fn restore(&self, compressed: f64, work: f64) -> f64 {
         let (first, second) = (self.first.slope, self.second.slope);
         if compressed >= self.slip_end {

@@ -1,12 +1,12 @@
-//! Rods with known results, and the closed form compared with an impact integrated in small steps.
+//! Compares the closed form with known results for rods and with impacts integrated in small steps.
 
 use super::*;
 use RestitutionLaw::{Poisson, Stronge};
 use haptic_testing::Random;
 use proptest::prelude::*;
 
-/// Returns the contribution of one free body to the inverse mass at a contact: 1 g to 10 kg, with arms of up to three
-/// radii of gyration along each axis.
+/// Returns the contribution of a random free body to the inverse mass at a contact. Its mass is 1 g to 10 kg, and its
+/// arms are up to three radii of gyration along each axis.
 fn random_body(random: &mut Random) -> PointInverseMass {
     let mobility = libm::pow(10.0, random.between(-1.0, 3.0));
     let (x, y) = (random.between(-3.0, 3.0), random.between(-3.0, 3.0));
@@ -62,13 +62,14 @@ impl Case {
         )
     }
 
-    /// Returns the change of kinetic energy: the impulse times the mean of the velocities before and after.
+    /// Returns the change of kinetic energy by an impulse: the impulse times the mean of the velocities before and
+    /// after it.
     fn energy_gain(&self, p: Impulse) -> f64 {
         let (tangent, normal) = self.after(p);
         0.5 * (p.tangent * (self.tangent_speed + tangent) + p.normal * (self.normal_speed + normal))
     }
 
-    /// Returns the part of the kinetic energy that this contact can change: the minimum for its velocity.
+    /// Returns the largest kinetic energy that an impulse at this contact can remove, ½ uᵀ K⁻¹ u.
     fn energy(&self) -> f64 {
         let (k, t, n) = (&self.mass, self.tangent_speed, self.normal_speed);
         let determinant = k.tangent * k.normal - k.cross * k.cross;

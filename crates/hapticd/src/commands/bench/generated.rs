@@ -4,7 +4,7 @@ use haptic_device::Path;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
-/// Generated world, and the path of a hand that moves its tool against the bodies.
+/// Generated world, and the path of a hand that moves the tool against the other bodies.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// Description of the world.
@@ -16,8 +16,8 @@ pub struct Generated {
 const FRICTION: f64 = 0.4;
 const RESTITUTION: f64 = 0.3;
 
-/// Creates fixed octagons of radius 12 mm on a grid of 40 mm, with about as many rows as columns. The hand moves a tool
-/// of 10 mm through them, without gravity.
+/// Creates a world without gravity, with fixed octagons of radius 12 mm on a grid of 40 mm that has about as many rows
+/// as columns. The hand moves a square tool of 10 mm through the grid.
 pub fn octagons(count: usize) -> Generated {
     let columns = ceil_sqrt(count);
     let place = |index: usize| Vector2::new((index % columns) as f64, (index / columns) as f64) * 0.04;
@@ -29,7 +29,8 @@ pub fn octagons(count: usize) -> Generated {
     Generated { scene, hand: sweep(start_m, Vector2::new(span_m, 0.05)) }
 }
 
-/// Creates boxes of 10 mm and 10 g that fall onto each other in a bin, and a tool of 20 mm that stirs them.
+/// Creates a world with square boxes of 10 mm and 10 g that fall onto each other in a bin. The hand stirs them with a
+/// square tool of 20 mm.
 pub fn pile(count: usize) -> Generated {
     let columns = ((2.0 * count as f64).sqrt() as usize).max(6);
     let rows = count.div_ceil(columns);
@@ -47,7 +48,7 @@ pub fn pile(count: usize) -> Generated {
     Generated { scene, hand: sweep(start_m, Vector2::new(width_m / 3.0, -start_m.y / 2.0)) }
 }
 
-/// Creates the path of a hand on a circle of radius 10 mm below its start position, two turns per second.
+/// Creates the path of a hand on a circle of radius 10 mm with its top at `start_m`, at two turns per second.
 pub fn circling(start_m: Vector2<f64>) -> Path {
     let at = |t_s: f64| {
         let (sin, cos) = libm::sincos(t_s * 2.0 * std::f64::consts::TAU);
@@ -56,13 +57,14 @@ pub fn circling(start_m: Vector2<f64>) -> Path {
     hand(at)
 }
 
-/// Creates the path of a hand that moves back and forth over a span, with a period of 4 s along x and 1.5 s along y.
+/// Creates the path of a hand that moves back and forth between `start_m` and `start_m + span_m`, with a period of 4 s
+/// along x and 1.5 s along y.
 fn sweep(start_m: Vector2<f64>, span_m: Vector2<f64>) -> Path {
     let swing = |t_s: f64, period_s: f64| 0.5 - 0.5 * libm::cos(t_s * std::f64::consts::TAU / period_s);
     hand(|t_s| start_m + Vector2::new(span_m.x * swing(t_s, 4.0), span_m.y * swing(t_s, 1.5)))
 }
 
-/// Samples a path every 5 ms for 60 s.
+/// Creates a path by sampling `at` every 5 ms for 60 s.
 fn hand(at: impl Fn(f64) -> Vector2<f64>) -> Path {
     let row = |index: u32| {
         let t_s = f64::from(index) / 200.0;
@@ -86,7 +88,8 @@ fn dynamic(name: &str, position_m: Vector2<f64>, side_m: f64, mass_kg: f64) -> B
     BodyDescription { position_m, mass_kg: Some(mass_kg), friction: FRICTION, restitution: RESTITUTION, ..body }
 }
 
-/// Creates a floor with its top at y = 0, and two walls; the inner face of the left one is at x = 0.
+/// Creates a floor and two walls. The top of the floor is at y = 0; the inner faces of the walls are at x = 0 and x =
+/// `width_m`.
 fn bin(width_m: f64, height_m: f64) -> Vec<BodyDescription> {
     let part = |index, x, y, width, height| {
         fixed(index, Vector2::new(x, y), ShapeDescription::Box { size_m: Vector2::new(width, height) })
