@@ -193,7 +193,6 @@ fn an_invalid_recording_or_path_is_rejected_with_a_reason() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("no/such/folder.mcap: cannot be created"));
 }
 
-#[track_caller]
 #[test]
 fn a_cut_or_damaged_recording_is_reported_with_the_location_and_what_is_saved() {
     let folder = Folder::new();
