@@ -21,7 +21,7 @@ pub struct Proposal {
 pub struct Proposals {
     /// Gains that are passive with any hand and any world.
     pub passive: Proposal,
-    /// Gains that are stable with a hand that holds the handle, but not passive, so that the tank may limit the force.
+    /// Gains that are stable while a hand holds the handle, but not passive; the tank may therefore limit the force.
     pub crisp: Proposal,
 }
 

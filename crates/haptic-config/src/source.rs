@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// Text of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Name of the file as the user gave it, or `built-in scene 'table'`.
+    /// Path of the file; for a built-in file, a description such as `built-in scene 'table'`.
     pub name: String,
     /// Content of the file.
     pub text: String,

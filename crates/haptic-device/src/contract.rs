@@ -44,7 +44,7 @@ pub enum FaultCode {
     },
     /// The device reported a pose outside the range of its linkage.
     Kinematics,
-    /// Another fault that the device's firmware reported.
+    /// Any other fault that the device's firmware reported.
     Device {
         /// Fault code, as the firmware sent it.
         code: u8,

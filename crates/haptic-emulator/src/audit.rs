@@ -4,12 +4,12 @@ use crate::gadget::{Firmware, Gadget};
 use serde::Serialize;
 use std::io::Write;
 
-/// Audit of the forces in one quadrant of the plane.
+/// Audit of the forces in one quadrant around the post at the centre of the test scene.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Quadrant {
     /// Signs of x and y in this quadrant.
     pub signs: [i8; 2],
-    /// Number of samples in this quadrant with the handle well inside the post.
+    /// Number of samples in this quadrant in which the tool overlaps the post by more than 2 mm.
     pub samples: u64,
     /// Number of these [`Self::samples`] without a force away from the centre of the post.
     pub wrong: u64,

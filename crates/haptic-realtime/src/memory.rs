@@ -37,7 +37,7 @@ pub struct MemoryLock {
     pub reason: Option<String>,
 }
 
-/// Numbers of page faults of a thread.
+/// Page-fault counts of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PageFaults {
     /// Page faults served from memory, about a microsecond each.
