@@ -5,6 +5,7 @@ mod build;
 pub(crate) mod capacity;
 pub mod decompose;
 pub mod description;
+pub mod envelope;
 pub(crate) mod grid;
 pub mod mass;
 pub mod polygon;

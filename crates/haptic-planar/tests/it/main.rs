@@ -9,6 +9,7 @@ mod energy;
 mod fast_bodies;
 mod impact_rules;
 mod impact_states;
+mod invariants;
 mod jamming;
 mod restitution;
 mod rolling;
