@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p haptic-planar --example worlds -- --seed 1 --count 1000` runs the worlds with the seeds 1 to
 //! 1000 and prints one line for each and the totals. `--failing` prints only the worlds beyond a limit. With `--strikes`
-//! or `--stacks`, symmetric strikes or stacks at rest are run instead.
+//! or `--stacks`, symmetric strikes or stacks at rest are run instead. With `--work`, every world is run for 10,000
+//! adversarial ticks, whose counted work is compared with that of the worst-case step.
 
 #[path = "../tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -15,9 +16,14 @@ mod measure;
 mod stack;
 #[path = "../tests/it/invariants/strike.rs"]
 mod strike;
+#[path = "../tests/it/invariants/work.rs"]
+mod work;
 
 use generate::World;
 use measure::{Measured, run};
+
+/// Number of adversarial ticks of each scene.
+const ADVERSARIAL_TICKS: usize = 10_000;
 
 /// Command-line arguments.
 struct Arguments {
@@ -33,6 +39,7 @@ enum Subject {
     Worlds,
     Strikes,
     Stacks,
+    Work,
 }
 
 impl Arguments {
@@ -43,11 +50,8 @@ impl Arguments {
             at.and_then(|at| words.get(at + 1)).and_then(|text| text.parse().ok()).unwrap_or(default)
         };
         let has = |flag: &str| words.iter().any(|word| word == flag);
-        let what = match (has("--strikes"), has("--stacks")) {
-            (true, _) => Subject::Strikes,
-            (_, true) => Subject::Stacks,
-            _ => Subject::Worlds,
-        };
+        let subjects = [("--strikes", Subject::Strikes), ("--stacks", Subject::Stacks), ("--work", Subject::Work)];
+        let what = subjects.into_iter().find(|(flag, _)| has(flag)).map_or(Subject::Worlds, |(_, subject)| subject);
         Self { seed: number("--seed", 1), count: number("--count", 100), only_failing: has("--failing"), what }
     }
 }
@@ -105,6 +109,7 @@ fn main() {
         Subject::Worlds => run_worlds(&arguments),
         Subject::Strikes => print_each(&arguments, "asymmetry, parts of the speed", 0.01, asymmetry),
         Subject::Stacks => print_each(&arguments, "creep, µm/s", 0.05, creep_um_per_s),
+        Subject::Work => run_adversarial(&arguments),
     }
 }
 
@@ -125,6 +130,24 @@ fn print_each(arguments: &Arguments, name: &str, limit: f64, measure: impl Fn(u6
         }
     }
     println!("{name}: {exceeding} of {} above {limit}, worst {worst:.3e}", arguments.count);
+}
+
+/// Prints the largest counted work of adversarial ticks and the bound: first of a tool among 10,000 fixed discs, then of
+/// the worlds.
+fn run_adversarial(arguments: &Arguments) {
+    let mut exceeding = 0;
+    let field = std::iter::once((0, work::field(10_000)));
+    let worlds = (arguments.seed..arguments.seed + arguments.count).map(|seed| (seed, work::generated(seed)));
+    for (seed, description) in field.chain(worlds) {
+        let found = work::run(&description, seed, ADVERSARIAL_TICKS);
+        exceeding += usize::from(found.exceeding.is_some());
+        if found.exceeding.is_some() || !arguments.only_failing {
+            let counts = found.largest.counts().into_iter().zip(found.bound.counts());
+            let list: Vec<String> = counts.map(|((name, count), (_, most))| format!("{name} {count}/{most}")).collect();
+            println!("{seed:>7} {}{}", list.join(", "), if found.exceeding.is_some() { " EXCEEDS" } else { "" });
+        }
+    }
+    println!("{exceeding} of {} scenes exceed the worst-case step", arguments.count + 1);
 }
 
 fn run_worlds(arguments: &Arguments) {

@@ -62,4 +62,5 @@ pub mod solve;
 pub mod state;
 pub mod step;
 pub mod tick;
+pub mod work;
 pub mod workspace;

@@ -12,12 +12,15 @@ use crate::solve::manifold::Manifold;
 use crate::solve::position_correction::Correction;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::state::State;
+use crate::work::Work;
 
 /// Preallocated scratch memory of a step. A step gives the same bits with any workspace that was created for its scene.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     pub(crate) solver_bodies: SolverBodies,
     pub(crate) look_ups: LookUps,
+    /// Work of the last step without that of its look-ups.
+    pub(crate) work: Work,
     /// Manifolds of the last step, kept until the next one for [`Self::contacts`].
     pub(crate) manifolds: Vec<Manifold>,
     /// Solver bodies of the dynamic bodies before the impacts, restored if the tick is recomputed.
@@ -42,6 +45,7 @@ impl Workspace {
         let has_scratch = scene.impact_state != ImpactState::InterState;
         Self {
             look_ups: LookUps::new(scene),
+            work: Work::default(),
             manifolds: Vec::with_capacity(pairs),
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
             islands: Islands::with_capacity(bodies),
@@ -52,6 +56,17 @@ impl Workspace {
             impact_states: has_scratch.then(|| Box::new(Scratch::new(scene))),
             forced_pairs: Vec::new(),
             solver_bodies,
+        }
+    }
+
+    /// Returns the counted work of the last step. Zero for the impact states other than the default one.
+    pub fn work(&self) -> Work {
+        let look_ups = &self.look_ups.work;
+        Work {
+            grid_visits: look_ups.grid_visits,
+            box_tests: look_ups.box_tests,
+            searches: look_ups.searches,
+            ..self.work
         }
     }
 

@@ -10,6 +10,7 @@ use crate::shape::closest::{Seed, track};
 use crate::shape::features::FeatureCache;
 use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
+use crate::work::Work;
 use nalgebra::Vector2;
 
 /// Relative motion in one tick above which the time of impact of a pair is computed, m; the contact margin covers
@@ -43,6 +44,12 @@ impl ToiBudget {
     /// Creates a full budget.
     pub fn new() -> Self {
         Self { advances: ADVANCES_PER_TICK, substeps: SUBSTEPS_PER_TICK }
+    }
+
+    /// Adds the advances and substeps taken so far to the work of the step.
+    pub fn count(&self, work: &mut Work) {
+        work.advances += (ADVANCES_PER_TICK - self.advances) as u32;
+        work.substeps += (SUBSTEPS_PER_TICK - self.substeps) as u32;
     }
 
     pub fn take_advance(&mut self) -> bool {

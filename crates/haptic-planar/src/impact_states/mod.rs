@@ -181,6 +181,7 @@ impl Tick<'_> {
 
     /// Finds the near pairs along the displacements of all bodies.
     fn find_near_pairs(&mut self) {
+        self.look_ups.start_tick();
         for &body in &self.scene.dynamic_bodies {
             let solver_body = &self.solver_bodies.all[body];
             for index in self.scene.bodies[body].pieces.clone() {

@@ -34,6 +34,8 @@ pub struct BodyCorrection {
 pub struct Correction {
     /// Correction of each body.
     pub corrections: Vec<BodyCorrection>,
+    /// Number of sweeps of the last correction.
+    pub sweeps: usize,
     /// Multipliers p of the two points of each manifold.
     multipliers: Vec<[f64; 2]>,
     /// Clearance of the two points of each manifold, m: the predicted gap, plus the slop if the gap is negative. A
@@ -46,6 +48,7 @@ impl Correction {
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             corrections: vec![BodyCorrection::default(); bodies],
+            sweeps: 0,
             multipliers: Vec::with_capacity(manifolds),
             clearance: Vec::with_capacity(manifolds),
         }
@@ -68,7 +71,8 @@ impl Correction {
         }
         self.multipliers.clear();
         self.multipliers.resize(manifolds.len(), [0.0; 2]);
-        for _ in 0..CORRECTION_SWEEPS[usize::from(min_clearance_m < -DEEP_M || P::FORCED)] {
+        self.sweeps = CORRECTION_SWEEPS[usize::from(min_clearance_m < -DEEP_M || P::FORCED)];
+        for _ in 0..self.sweeps {
             for (index, manifold) in manifolds.iter().enumerate() {
                 self.relax(index, manifold, solver_bodies);
             }

@@ -45,6 +45,8 @@ pub struct SolverBody {
     pub had_impact: bool,
     /// Whether this body moves so far in this tick that its time of impact is needed.
     pub is_fast: bool,
+    /// Fraction of the displacement of a fast body along which its near pairs are known, 0 to 1. The body stops there.
+    pub searched_fraction: f64,
 }
 
 impl SolverBody {
@@ -67,6 +69,7 @@ impl SolverBody {
             has_contact_load: false,
             had_impact: false,
             is_fast: false,
+            searched_fraction: 1.0,
         }
     }
 

@@ -136,16 +136,25 @@ fn exempt_pressing_bodies(workspace: &mut Workspace) {
     }
 }
 
-/// Finds the near pairs along the whole displacement of each fast body.
+/// Finds the near pairs along the displacement of each fast body, as far as they can be looked up.
 #[cold]
 fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+    let Workspace { solver_bodies, look_ups, .. } = workspace;
     for &body in &scene.dynamic_bodies {
-        let moved = &workspace.solver_bodies.all[body];
+        let moved = &mut solver_bodies.all[body];
+        moved.searched_fraction = 1.0;
         if moved.is_fast {
+            let (displacement, rotation_m) =
+                (moved.displacement, moved.rotation_step_rad.abs() * scene.bodies[body].reach_m);
+            let needed = |index: usize, fraction: f64| {
+                let margin = scene.pieces[index].radius_m + fraction * rotation_m;
+                Aabb::around(&state.placed[index], margin).swept(displacement * fraction)
+            };
+            let reach_m = displacement.norm() + rotation_m;
+            let fraction = state.broad_phase.searchable_fraction(look_ups, scene, body, reach_m, needed);
+            moved.searched_fraction = fraction;
             for index in scene.bodies[body].pieces.clone() {
-                let margin = scene.pieces[index].radius_m + moved.rotation_step_rad.abs() * scene.bodies[body].reach_m;
-                let needed = Aabb::around(&state.placed[index], margin).swept(moved.displacement);
-                state.broad_phase.require_aabb(&mut workspace.look_ups, index, &needed);
+                state.broad_phase.require_aabb(look_ups, index, &needed(index, fraction));
             }
         }
     }
@@ -157,7 +166,7 @@ fn shorten_displacements<P: Policy>(scene: &Scene, state: &State, workspace: &mu
     let mut budget = ToiBudget::new();
     let Workspace { solver_bodies, fractions, .. } = workspace;
     for &body in &scene.dynamic_bodies {
-        fractions[body] = 1.0;
+        fractions[body] = solver_bodies.all[body].searched_fraction;
     }
     for pair in state.broad_phase.table.pairs() {
         let [a, b] = pair.bodies.map(|body| body as usize);
@@ -191,6 +200,7 @@ fn shorten_displacements<P: Policy>(scene: &Scene, state: &State, workspace: &mu
         moved.displacement *= fractions[body];
         moved.rotation_step_rad *= fractions[body];
     }
+    budget.count(&mut workspace.work);
 }
 
 /// Replaces midpoint displacements that would penetrate another body with those of backward Euler. The midpoint

@@ -5,6 +5,7 @@
 mod displacement;
 pub mod worst_case;
 
+use crate::collide::broad_phase::LookUps;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::collide::toi::{FAST_M, ToiBudget, collide_ahead};
 use crate::impact_states;
@@ -18,8 +19,10 @@ use crate::solve::energy::EnergyBalance;
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
+use crate::solve::solver_body::SolverBody;
 use crate::state::{State, TickEnergy};
 use crate::tick::TICK_S;
+use crate::work::Work;
 use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
 use nalgebra::Vector2;
@@ -55,6 +58,7 @@ fn step<P: Policy>(
     workspace: &mut Workspace,
     input: Option<&CouplingInput>,
 ) -> StepOutput {
+    workspace.work = Work::default();
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
     let coupling = couple(scene, state, workspace, input);
     find_near_pairs::<P>(scene, state, workspace);
@@ -92,6 +96,7 @@ fn couple(
 #[inline(never)]
 fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let Workspace { solver_bodies, look_ups, .. } = workspace;
+    look_ups.start_tick();
     if P::FORCED {
         state.broad_phase.clear(scene);
     }
@@ -108,6 +113,10 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
     let after_impact = (MARGIN_M + capped(farthest)) / 2.0;
     for &body in &scene.dynamic_bodies {
         let solver_body = &solver_bodies.all[body];
+        if solver_body.reach_m > FAST_M {
+            require_aabbs_of_fast_body(scene, state, look_ups, body, solver_body, after_impact);
+            continue;
+        }
         for index in scene.bodies[body].pieces.clone() {
             let margin = scene.pieces[index].radius_m + after_impact + (MARGIN_FACTOR - 1.0) * solver_body.reach_m;
             let needed = Aabb::around(&state.placed[index], margin).swept(solver_body.velocity * TICK_S);
@@ -129,6 +138,28 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
     }
 }
 
+/// Requires the boxes of a fast body, as far along its motion as can be looked up.
+#[cold]
+fn require_aabbs_of_fast_body(
+    scene: &Scene,
+    state: &mut State,
+    look_ups: &mut LookUps,
+    body: usize,
+    solver_body: &SolverBody,
+    after_impact_m: f64,
+) {
+    let State { placed, broad_phase, .. } = state;
+    let reach_m = solver_body.reach_m;
+    let needed = |index: usize, fraction: f64| {
+        let margin = scene.pieces[index].radius_m + after_impact_m + (MARGIN_FACTOR - 1.0) * (fraction * reach_m);
+        Aabb::around(&placed[index], margin).swept(solver_body.velocity * (fraction * TICK_S))
+    };
+    let fraction = broad_phase.searchable_fraction(look_ups, scene, body, reach_m, needed);
+    for index in scene.bodies[body].pieces.clone() {
+        broad_phase.require_aabb(look_ups, index, &needed(index, fraction));
+    }
+}
+
 /// Returns a neighbour's reach, at most [`MAX_NEIGHBOUR_REACH_M`].
 #[inline]
 fn capped(reach_m: f64) -> f64 {
@@ -140,6 +171,7 @@ fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Wor
     state.broad_phase.update_pairs(&mut workspace.look_ups, scene);
     if P::FORCED {
         worst_case::load_pairs(scene, state, &workspace.forced_pairs);
+        state.broad_phase.slowest_look_ups(&mut workspace.look_ups, scene);
     }
 }
 
@@ -178,6 +210,8 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
             None => pair.warm_start = Default::default(),
         }
     }
+    workspace.work.near_pairs = broad_phase.table.pairs().len() as u32;
+    budget.count(&mut workspace.work);
 }
 
 /// Resolves impacts, then contacts. If an impact on a body that carries load elsewhere added energy, the tick is
@@ -220,6 +254,7 @@ fn resolve_impacts_and_contacts<P: Policy>(
     let rules = Rules { law: scene.restitution_law, coupling };
     let Workspace { impact_queue, manifolds, solver_bodies, .. } = workspace;
     let impacts = impact_queue.run::<P>(manifolds, solver_bodies, &rules);
+    workspace.work.impacts += impacts.count;
     solve_contacts::<P>(scene, state, workspace);
     (impacts, integrate_displacements::<P>(scene, state, workspace, coupling))
 }
@@ -262,15 +297,16 @@ fn drop_restitution_of_gaining_islands(
 /// Solves the contact law of all manifolds.
 #[inline(never)]
 fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
-    let Workspace { contact_solver, manifolds, solver_bodies, .. } = workspace;
+    let Workspace { contact_solver, manifolds, solver_bodies, work, .. } = workspace;
     for manifold in manifolds.iter_mut() {
         manifold.set_bias(&solver_bodies.all);
     }
-    if scene.rolling_friction_m > 0.0 {
-        contact_solver.run_rolling::<P>(manifolds, solver_bodies, scene.rolling_friction_m);
+    let sweeps = if scene.rolling_friction_m > 0.0 {
+        contact_solver.run_rolling::<P>(manifolds, solver_bodies, scene.rolling_friction_m)
     } else {
-        contact_solver.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies);
-    }
+        contact_solver.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies)
+    };
+    work.relaxations += (sweeps * manifolds.len()) as u32;
     for manifold in manifolds.iter() {
         if manifold.normal_impulse() > 0.0 {
             solver_bodies.all[manifold.bodies[0]].has_contact_load = true;
@@ -283,7 +319,7 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
 /// Adds the position correction, which removes the remaining penetration, to the displacements.
 #[inline(never)]
 fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
-    let Workspace { correction, manifolds, solver_bodies, .. } = workspace;
+    let Workspace { correction, manifolds, solver_bodies, work, .. } = workspace;
     if correction.run::<P>(manifolds, &solver_bodies.all, &scene.dynamic_bodies) {
         for &body in &scene.dynamic_bodies {
             let change = correction.corrections[body];
@@ -291,6 +327,7 @@ fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
             solver_body.displacement += change.displacement;
             solver_body.rotation_step_rad += change.angle;
         }
+        work.corrections = (correction.sweeps * manifolds.len()) as u32;
     }
 }
 

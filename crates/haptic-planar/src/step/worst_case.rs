@@ -15,6 +15,7 @@ use crate::shape::piece::MAX_CORNERS;
 use crate::solve::energy::EnergyBalance;
 use crate::solve::policy::Forced;
 use crate::state::State;
+use crate::work::Work;
 use crate::workspace::Workspace;
 use nalgebra::Vector2;
 
@@ -60,6 +61,11 @@ impl WorstCase {
     /// Returns the number of near pairs of the step.
     pub fn pairs(&self) -> usize {
         self.workspace.forced_pairs.len()
+    }
+
+    /// Returns the counted work of the last step. No ordinary step of the scene does more of any kind.
+    pub fn work(&self) -> Work {
+        self.workspace.work()
     }
 
     /// Performs the worst-case step once, from the initial poses and velocities of the bodies. Returns a number that

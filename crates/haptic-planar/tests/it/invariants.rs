@@ -5,6 +5,7 @@ mod generate;
 mod measure;
 mod stack;
 mod strike;
+mod work;
 
 use generate::World;
 use measure::{Measured, run};
@@ -50,5 +51,14 @@ fn stacks_of_equal_boxes_rest() {
     for seed in 1..=20 {
         let creep = stack::creep_m_per_s(seed);
         assert!(creep < 5e-8, "seed {seed}: {creep:.1e} m/s");
+    }
+}
+
+#[test]
+fn no_adversarial_tick_does_more_work_than_the_worst_case_step() {
+    let scenes = (1..=10).map(|seed| (work::generated(seed), 2000)).chain([(work::field(10_000), 10_000)]);
+    for (index, (description, ticks)) in scenes.enumerate() {
+        let found = work::run(&description, index as u64, ticks);
+        assert_eq!(found.exceeding, None, "scene {index}: {:?}, bound {:?}", found.largest, found.bound);
     }
 }
