@@ -220,7 +220,7 @@ impl Manifold {
         )
     }
 
-    /// Returns the inverse effective mass without the coupling, for impacts and position correction, 1/kg.
+    /// Returns the inverse effective mass without the coupling, for impacts, 1/kg.
     pub fn uncoupled_mass(&self, solver_bodies: &[SolverBody]) -> InverseEffectiveMass {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)

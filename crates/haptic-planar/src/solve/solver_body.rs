@@ -45,6 +45,8 @@ pub struct SolverBody {
     pub had_impact: bool,
     /// Whether this body moves so far in this tick that its time of impact is needed.
     pub is_fast: bool,
+    /// Whether an obstacle leaves this body next to no motion in this tick.
+    pub is_blocked: bool,
 }
 
 impl SolverBody {
@@ -67,6 +69,7 @@ impl SolverBody {
             has_contact_load: false,
             had_impact: false,
             is_fast: false,
+            is_blocked: false,
         }
     }
 
@@ -152,16 +155,23 @@ impl SolverBodies {
     /// Applies an impulse at the centre of mass and an angular impulse to a body, whose mass includes the coupling.
     #[inline]
     pub fn apply_impulse(&mut self, body: usize, impulse: Vector2<f64>, angular: f64) {
-        let solver_body = &mut self.all[body];
+        let (dv, dw) = self.response(body, impulse, angular);
+        self.all[body].velocity += dv;
+        self.all[body].angular_velocity += dw;
+    }
+
+    /// Returns the change of a body's velocity and angular velocity, M̂⁻¹ P, by an impulse at the centre of mass and an
+    /// angular impulse.
+    #[inline]
+    pub fn response(&self, body: usize, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
         if let Some(coupled_mass) = &self.coupled_mass
             && coupled_mass.body == body
         {
             let change = coupled_mass.inverse * Vector3::new(impulse.x, impulse.y, angular);
-            solver_body.velocity += change.xy();
-            solver_body.angular_velocity += change.z;
+            (change.xy(), change.z)
         } else {
-            solver_body.velocity += impulse * solver_body.augmented_inverse_mass;
-            solver_body.angular_velocity += angular * solver_body.augmented_inverse_inertia;
+            let solver_body = &self.all[body];
+            (impulse * solver_body.augmented_inverse_mass, angular * solver_body.augmented_inverse_inertia)
         }
     }
 

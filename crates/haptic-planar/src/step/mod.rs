@@ -284,9 +284,9 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
 #[inline(never)]
 fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
     let Workspace { correction, manifolds, solver_bodies, .. } = workspace;
-    if correction.run::<P>(manifolds, &solver_bodies.all, &scene.dynamic_bodies) {
+    if correction.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies) {
         for &body in &scene.dynamic_bodies {
-            let change = correction.corrections[body];
+            let change = correction.of(body);
             let solver_body = &mut solver_bodies.all[body];
             solver_body.displacement += change.displacement;
             solver_body.rotation_step_rad += change.angle;
