@@ -36,6 +36,9 @@ const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
 /// Energy that an island can gain in a tick with impacts before the tick is recomputed without restitution in that
 /// island, J.
 const GAIN_J: f64 = 1e-10;
+/// Part of that energy that grows with the energy turned over in the island, as a fraction of it; a hundred times the
+/// rounding error of the balance. Without it, heavy or fast bodies would lose their restitution to rounding.
+const GAIN_FRACTION: f64 = 1e-13;
 
 impl State {
     /// Advances the world by one tick. Without an input, the tool is free. Real-time: bounded by the scene's
@@ -240,18 +243,20 @@ fn drop_restitution_of_gaining_islands(
         let kinetic = |v: Vector2<f64>, w: f64| 0.5 * (body.mass_kg * v.norm_squared() + body.inertia_kg_m2 * w * w);
         let before = kinetic(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
         let fallen = body.mass_kg * scene.gravity_m_per_s2.dot(&end.displacement);
-        let coupled = match coupling {
-            Some(coupling) if coupling.body() == index => {
-                coupling.gain_j(start, end) - force.dot(&coupling.hand_displacement_m())
-            }
-            _ => 0.0,
-        };
-        islands.add(index, kinetic(end.velocity, end.angular_velocity) - before - fallen + coupled);
+        let after = kinetic(end.velocity, end.angular_velocity);
+        let (mut gain, mut turnover) = (after - before - fallen, after + before + fallen.abs());
+        if let Some(coupling) = coupling.filter(|coupling| coupling.body() == index) {
+            let (stored, work) = (coupling.gain_j(start, end), force.dot(&coupling.hand_displacement_m()));
+            gain += stored - work;
+            turnover += stored.abs() + work.abs();
+        }
+        islands.add(index, [gain, turnover]);
     }
     let mut any = false;
     for manifold in manifolds {
         let dynamic = usize::from(solver_bodies.all[manifold.bodies[0]].inverse_mass == 0.0);
-        if manifold.restitution > 0.0 && islands.gain_j(manifold.bodies[dynamic]) > GAIN_J {
+        let [gain, turnover] = islands.sums(manifold.bodies[dynamic]);
+        if manifold.restitution > 0.0 && gain > GAIN_J + GAIN_FRACTION * turnover {
             manifold.restitution = 0.0;
             any = true;
         }
