@@ -64,7 +64,7 @@ fn step<P: Policy>(
     find_manifolds::<P>(scene, state, workspace);
     let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_ref());
     correct::<P>(scene, workspace);
-    clamp_to_toi::<P>(scene, state, workspace);
+    let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool);
     state.integrate_positions(scene, &workspace.solver_bodies.all);
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
