@@ -43,7 +43,7 @@ impl Workspace {
             manifolds: Vec::with_capacity(pairs),
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
             islands: Islands::with_capacity(bodies),
-            impact_queue: ImpactQueue::with_capacity(pairs),
+            impact_queue: ImpactQueue::with_capacity(pairs, bodies),
             contact_solver: Solver::with_capacity(pairs, bodies),
             correction: Correction::with_capacity(pairs, bodies),
             impact_states: has_scratch.then(|| Box::new(Scratch::new(scene))),

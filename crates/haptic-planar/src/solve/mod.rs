@@ -5,6 +5,7 @@ pub(crate) mod contact_solver;
 pub(crate) mod coupling;
 pub mod energy;
 pub mod impact;
+pub(crate) mod impact_group;
 pub(crate) mod impact_queue;
 pub(crate) mod islands;
 pub(crate) mod manifold;

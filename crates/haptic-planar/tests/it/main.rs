@@ -13,6 +13,7 @@ mod jamming;
 mod restitution;
 mod rolling;
 mod seams;
+mod simultaneous_impacts;
 mod sliding;
 mod stacks;
 mod worst_case;
