@@ -16,6 +16,7 @@ mod seams;
 mod simultaneous_impacts;
 mod sliding;
 mod stacks;
+mod starvation;
 mod worst_case;
 
 #[global_allocator]
