@@ -97,7 +97,7 @@ impl Correction {
         for manifold in manifolds {
             let mut clearance = [f64::INFINITY; 2];
             for (point, clearance) in clearance.iter_mut().enumerate().take(manifold.count) {
-                let gap = manifold.gap_after(solver_bodies, point);
+                let gap = manifold.penetration_gap_after(solver_bodies, point);
                 let gap = if P::FORCED { gap.min(-2.0 * DEEP_M) } else { gap };
                 *clearance = if gap < 0.0 { (gap + SLOP_M).clamp(-MAX_SPEED_M_PER_S * TICK_S, 0.0) } else { gap };
                 min = min.min(*clearance);

@@ -31,6 +31,10 @@ const MARGIN_FACTOR: f64 = 1.5;
 /// Rotation of a face in one tick below which its gaps count as linear, rad.
 const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
 /// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
+/// Largest penetration by the rotation of a face that is corrected and reported, m. The rotation is only predicted, and
+/// at 1,000 rad/s it lowers gaps by millimetres; with no limit, bodies that touch would be pushed apart by as much. With
+/// zero, a gas of elastic boxes would lose 1e-6 of its energy.
+const MAX_ROTATION_DEPTH_M: f64 = 2e-4;
 /// body that moves farther has its displacement shortened instead.
 const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
 /// Energy that an island can gain in a tick with impacts before the tick is recomputed without restitution in that
@@ -175,8 +179,9 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
             Some((mut geometry, centres)) => {
                 let face = usize::from(geometry.id.face_of == 2);
                 let rotation_rad = [&a, &b][face].angular_velocity_rad_per_s * TICK_S;
-                lower_by_rotation(&mut geometry, centres[face], rotation_rad);
-                workspace.manifolds.push(Manifold::new(index, pair, &geometry, centres, solver_bodies));
+                let relief_m = lower_by_rotation(&mut geometry, centres[face], rotation_rad);
+                let manifold = Manifold::new(index, pair, &geometry, centres, solver_bodies);
+                workspace.manifolds.push(Manifold { relief_m, ..manifold });
             }
             None => pair.warm_start = Default::default(),
         }
@@ -321,7 +326,7 @@ fn output(
         let mut penetration: f64 = 0.0;
         for point in 0..manifold.count {
             loaded += u32::from(manifold.impulse.normal[point] > 0.0);
-            penetration = penetration.max(-manifold.gap_after(&workspace.solver_bodies.all, point));
+            penetration = penetration.max(-manifold.penetration_gap_after(&workspace.solver_bodies.all, point));
         }
         output.contacts += loaded;
         output.penetration_m = output.penetration_m.max(penetration);
@@ -358,14 +363,19 @@ fn find_geometry(
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point
-/// above it by ½ θ² times the height of the point over the centre of mass. A linear gap ignores this.
+/// above it by ½ θ² times the height of the point over the centre of mass. A linear gap ignores this. Returns the part
+/// of the reduction of each gap that makes a penetration deeper by more than [`MAX_ROTATION_DEPTH_M`], m.
 #[inline]
-fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) {
+fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) -> [f64; 2] {
+    let mut relief_m = [0.0; 2];
     if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 {
-        return;
+        return relief_m;
     }
-    for point in 0..geometry.count {
+    for (point, relief_m) in relief_m.iter_mut().enumerate().take(geometry.count) {
         let height = geometry.normal.dot(&(geometry.at_m[point] - centre)).abs();
         geometry.gap_m[point] -= 0.5 * rotation_rad * rotation_rad * height;
+        let deepest = geometry.gap_m[point].min(0.0) - MAX_ROTATION_DEPTH_M;
     }
+        *relief_m = (deepest - geometry.gap_m[point]).max(0.0);
 }
+    relief_m
