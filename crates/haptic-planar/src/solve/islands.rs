@@ -23,7 +23,12 @@ impl Islands {
 
     /// Finds the islands of a tick. Fixed bodies do not connect islands. Real-time: one pass over dynamic bodies and
     /// manifolds.
-    pub fn find(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], dynamic_bodies: &[usize]) {
+    pub fn find<'a>(
+        &mut self,
+        manifolds: impl IntoIterator<Item = &'a Manifold>,
+        solver_bodies: &[SolverBody],
+        dynamic_bodies: &[usize],
+    ) {
         for &body in dynamic_bodies {
             self.parent[body] = body as u32;
             self.sums[body] = [0.0; 2];

@@ -2,6 +2,7 @@
 
 pub(crate) mod block;
 pub(crate) mod contact_solver;
+pub(crate) mod contact_work;
 pub(crate) mod coupling;
 pub mod energy;
 pub mod impact;

@@ -86,6 +86,12 @@ impl SolverBody {
         }
     }
 
+    /// Returns the kinetic energy of a dynamic body, without the coupling, J.
+    pub fn kinetic_j(&self) -> f64 {
+        let spin = self.angular_velocity * self.angular_velocity / self.inverse_inertia;
+        0.5 * (self.velocity.norm_squared() / self.inverse_mass + spin)
+    }
+
     /// Sets the reach of this body in this tick and clears that of its neighbours. `radius_m` is the largest distance
     /// of a point of the body from its centre of mass.
     #[inline]

@@ -176,7 +176,7 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
     let mut budget = ToiBudget::new();
     let mut farthest_m: f64 = 0.0;
     let Workspace { solver_bodies, islands, manifolds, .. } = workspace;
-    islands.find(manifolds, &solver_bodies.all, &scene.dynamic_bodies);
+    islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
     let pairs = state.broad_phase.table.pairs();
     for pair in pairs {
         let bodies = pair.bodies.map(|body| body as usize);

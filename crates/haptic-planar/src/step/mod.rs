@@ -13,6 +13,7 @@ use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::FeatureCache;
+use crate::solve::contact_work::limit_work;
 use crate::solve::coupling::{ImplicitCoupling, clear_coupling};
 use crate::solve::energy::EnergyBalance;
 use crate::solve::impact_queue::{ImpactTotals, Rules};
@@ -30,11 +31,11 @@ const MARGIN_M: f64 = 5e-4;
 const MARGIN_FACTOR: f64 = 1.5;
 /// Rotation of a face in one tick below which its gaps count as linear, rad.
 const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
-/// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
 /// Largest penetration by the rotation of a face that is corrected and reported, m. The rotation is only predicted, and
 /// at 1,000 rad/s it lowers gaps by millimetres; with no limit, bodies that touch would be pushed apart by as much. With
 /// zero, a gas of elastic boxes would lose 1e-6 of its energy.
 const MAX_ROTATION_DEPTH_M: f64 = 2e-4;
+/// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
 /// body that moves farther has its displacement shortened instead.
 const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
 /// Energy that an island can gain in a tick with impacts before the tick is recomputed without restitution in that
@@ -242,7 +243,7 @@ fn drop_restitution_of_gaining_islands(
     force: Vector2<f64>,
 ) -> bool {
     let Workspace { islands, manifolds, solver_bodies, .. } = workspace;
-    islands.find(manifolds, &solver_bodies.all, &scene.dynamic_bodies);
+    islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
     for &index in &scene.dynamic_bodies {
         let (body, start, end) = (&scene.bodies[index], &state.bodies[index], &solver_bodies.all[index]);
         let kinetic = |v: Vector2<f64>, w: f64| 0.5 * (body.mass_kg * v.norm_squared() + body.inertia_kg_m2 * w * w);
@@ -259,8 +260,7 @@ fn drop_restitution_of_gaining_islands(
     }
     let mut any = false;
     for manifold in manifolds {
-        let dynamic = usize::from(solver_bodies.all[manifold.bodies[0]].inverse_mass == 0.0);
-        let [gain, turnover] = islands.sums(manifold.bodies[dynamic]);
+        let [gain, turnover] = islands.sums(manifold.dynamic_body(&solver_bodies.all));
         if manifold.restitution > 0.0 && gain > GAIN_J + GAIN_FRACTION * turnover {
             manifold.restitution = 0.0;
             any = true;
@@ -272,7 +272,7 @@ fn drop_restitution_of_gaining_islands(
 /// Solves the contact law of all manifolds.
 #[inline(never)]
 fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
-    let Workspace { contact_solver, manifolds, solver_bodies, .. } = workspace;
+    let Workspace { contact_solver, manifolds, solver_bodies, islands, .. } = workspace;
     for manifold in manifolds.iter_mut() {
         manifold.set_bias(&solver_bodies.all);
     }
@@ -281,6 +281,7 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
     } else {
         contact_solver.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies);
     }
+    limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);
     for manifold in manifolds.iter() {
         if manifold.normal_impulse() > 0.0 {
             solver_bodies.all[manifold.bodies[0]].has_contact_load = true;
@@ -373,9 +374,9 @@ fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotat
     }
     for (point, relief_m) in relief_m.iter_mut().enumerate().take(geometry.count) {
         let height = geometry.normal.dot(&(geometry.at_m[point] - centre)).abs();
-        geometry.gap_m[point] -= 0.5 * rotation_rad * rotation_rad * height;
         let deepest = geometry.gap_m[point].min(0.0) - MAX_ROTATION_DEPTH_M;
-    }
+        geometry.gap_m[point] -= 0.5 * rotation_rad * rotation_rad * height;
         *relief_m = (deepest - geometry.gap_m[point]).max(0.0);
-}
+    }
     relief_m
+}
