@@ -14,7 +14,7 @@ const FROZEN_TICKS: u32 = 10;
 fn star(radius: f64) -> ShapeDescription {
     let corner = |i: usize| {
         let (sine, cosine) = libm::sincos(i as f64 * std::f64::consts::TAU / 14.0);
-        let out = if i % 2 == 0 { radius } else { 0.45 * radius };
+        let out = if i.is_multiple_of(2) { radius } else { 0.45 * radius };
         [out * cosine, out * sine]
     };
     polygon(&std::array::from_fn::<_, 14, _>(corner))
