@@ -29,8 +29,6 @@ pub struct Workspace {
     pub(crate) impact_queue: ImpactQueue,
     pub(crate) contact_solver: Solver,
     pub(crate) correction: Correction,
-    /// For each body, the fraction of its displacement that it can make without penetrating an obstacle, 0 to 1.
-    pub(crate) fractions: Vec<f64>,
     /// Scratch memory of the impact states other than the default one; `None` if the scene uses the default.
     pub(crate) impact_states: Option<Box<Scratch>>,
     /// Piece indices of the near pairs of a forced step; empty for ordinary steps.
@@ -49,10 +47,9 @@ impl Workspace {
             manifolds: Vec::with_capacity(pairs),
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
             islands: Islands::with_capacity(bodies),
-            impact_queue: ImpactQueue::with_capacity(pairs),
+            impact_queue: ImpactQueue::with_capacity(pairs, bodies),
             contact_solver: Solver::with_capacity(pairs, bodies),
             correction: Correction::with_capacity(pairs, bodies),
-            fractions: vec![1.0; bodies],
             impact_states: has_scratch.then(|| Box::new(Scratch::new(scene))),
             forced_pairs: Vec::new(),
             solver_bodies,

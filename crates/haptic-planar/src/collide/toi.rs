@@ -6,6 +6,7 @@
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
 use crate::math::integrate_rotation;
+use crate::shape::aabb::Aabb;
 use crate::shape::closest::{Seed, track};
 use crate::shape::features::FeatureCache;
 use crate::shape::piece::PlacedPiece;
@@ -21,16 +22,17 @@ pub const MAX_ADVANCES: usize = 16;
 /// Number of equal substeps from the time of impact to the end of the tick.
 pub const SUBSTEPS: usize = 32;
 /// Number of advances in a [`ToiBudget`], shared by all pairs. When it is used up, a pair is not followed beyond the
-/// time it has reached.
-pub const ADVANCES_PER_TICK: usize = 64;
+/// time it has reached. A body of a dozen pieces takes an advance for each near pair, and a spinning pair up to
+/// [`MAX_ADVANCES`].
+pub const ADVANCES_PER_TICK: usize = 256;
 /// Number of substeps in a [`ToiBudget`], shared by all pairs.
-pub const SUBSTEPS_PER_TICK: usize = 128;
+pub const SUBSTEPS_PER_TICK: usize = 512;
 /// Gap at which the advancement ends, m.
 const TARGET_GAP_M: f64 = 5e-5;
 
 /// Increase of the depth after the time of impact above which a pair counts as penetrating, m. With a smaller increase,
 /// it only grazes.
-const PENETRATION_M: f64 = 2e-4;
+pub const PENETRATION_M: f64 = 2e-4;
 
 /// Numbers of advances and substeps that are left. A tick uses up to two budgets: one before the impacts and one after
 /// them.
@@ -90,8 +92,8 @@ impl TimeOfImpact {
 }
 
 /// Returns the time and poses at which the gap of the pair first falls to [`TARGET_GAP_M`], or which its last advance
-/// reached. Returns `None` if the pieces stay apart until `horizon_s`. Real-time: at most [`MAX_ADVANCES`] calls of
-/// [`track`].
+/// reached. Returns `None` if the pieces stay apart until `horizon_s`. Boxes are compared first, so that a pair that
+/// passes at a distance takes nothing from the budget. Real-time: at most [`MAX_ADVANCES`] calls of [`track`].
 fn time_of_impact(
     a: &PairSide,
     b: &PairSide,
@@ -102,6 +104,9 @@ fn time_of_impact(
     let radii = a.piece.radius_m + b.piece.radius_m;
     let rotation_speed =
         a.angular_velocity_rad_per_s.abs() * a.piece.reach_m + b.angular_velocity_rad_per_s.abs() * b.piece.reach_m;
+    if boxes_stay_apart(a, b, horizon_s, rotation_speed) {
+        return None;
+    }
     let mut toi = at(a, b, 0.0);
     for _ in 0..MAX_ADVANCES {
         if !budget.take_advance() {
@@ -124,6 +129,15 @@ fn time_of_impact(
     Some(toi)
 }
 
+/// Whether the box of the second piece, swept by the relative motion until `horizon_s`, stays clear of the box of the
+/// first. `rotation_speed` is the largest speed of a point by the rotations of both bodies, m/s.
+fn boxes_stay_apart(a: &PairSide, b: &PairSide, horizon_s: f64, rotation_speed: f64) -> bool {
+    let motion = (b.velocity_m_per_s - a.velocity_m_per_s) * horizon_s;
+    let box_a = Aabb::around(a.placed, a.piece.radius_m + rotation_speed * horizon_s + TARGET_GAP_M);
+    let box_b = Aabb::around(b.placed, b.piece.radius_m).swept(motion);
+    !box_a.meets(&box_b)
+}
+
 /// Returns the poses of both pieces after `time_s` at constant velocities.
 fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     let moved = |side: &PairSide| {
@@ -135,28 +149,42 @@ fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     TimeOfImpact { time_s, placed: [pa, pb], centres: [ca, cb], rotations: [ta, tb], is_uncertain: false }
 }
 
+/// Part of its displacement that a fast pair can make.
+#[derive(Clone, Copy, Debug)]
+pub struct SafeFraction {
+    /// Fraction of the displacement, 0 to 1.
+    pub fraction: f64,
+    /// Whether the fraction ends where the budget ran out rather than at an obstacle.
+    pub is_uncertain: bool,
+}
+
 /// Returns the fraction of its displacement that a fast pair can make before it penetrates. The velocities of the sides
 /// are their displacements divided by the duration of the tick. Real-time: at most [`MAX_ADVANCES`] calls of [`track`]
 /// and [`SUBSTEPS`] + 1 of [`collide`].
 ///
 /// From the time of impact on, the pair is followed in equal substeps, because it may only graze, and a rotating body
 /// may come back.
-pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
+pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> SafeFraction {
+    let until = |time_s: f64, is_uncertain: bool| SafeFraction { fraction: time_s / TICK_S, is_uncertain };
     let mut cache = FeatureCache::default();
-    let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return 1.0 };
+    let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return until(TICK_S, false) };
     let impact_s = toi.time_s;
     if toi.is_uncertain {
-        return impact_s / TICK_S;
+        return until(impact_s, true);
     }
     let start = depth(a, b, &toi, &mut cache);
     let substep_s = (TICK_S - impact_s) / SUBSTEPS as f64;
     for substep in 1..=SUBSTEPS {
+        let before_s = impact_s + (substep - 1) as f64 * substep_s;
+        if !budget.take_substep() {
+            return until(before_s, true);
+        }
         let then = at(a, b, impact_s + substep as f64 * substep_s);
-        if !budget.take_substep() || depth(a, b, &then, &mut cache) > start + PENETRATION_M {
-            return (impact_s + (substep - 1) as f64 * substep_s) / TICK_S;
+        if depth(a, b, &then, &mut cache) > start + PENETRATION_M {
+            return until(before_s, false);
         }
     }
-    1.0
+    until(TICK_S, false)
 }
 
 /// Returns the penetration of the pair in the poses of `then`, m.

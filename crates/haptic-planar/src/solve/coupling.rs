@@ -236,6 +236,14 @@ impl ImplicitCoupling {
             + self.damping * (self.hand_displacement_m - step) / TICK_S
     }
 
+    /// Returns the coupling force on the tool if the handle moves by `less` less than in the tick for which `force` was
+    /// computed, world, N. `is_loaded` selects backward Euler instead of the midpoint rule. With this force, a tick that
+    /// ends early is passive: the kinetic energy of v₀ + s (v₁ − v₀) and the energy of the spring are convex in s.
+    pub fn force_of_shorter_motion(&self, force: Vector2<f64>, less: Vector2<f64>, is_loaded: bool) -> Vector2<f64> {
+        let implicit = if is_loaded { 1.0 } else { 0.5 };
+        self.clipped(force + self.stiffness * less * implicit + self.damping * less / TICK_S)
+    }
+
     /// Returns the energy stored in the coupling for the given positions of hand and handle and the given twist, J.
     /// Beyond the stretch at which the force reaches its limit, the spring force is constant.
     pub fn stored_j(&self, hand_m: Vector2<f64>, handle_m: Vector2<f64>, twist_rad: f64) -> f64 {

@@ -32,6 +32,8 @@ pub struct Manifold {
     pub count: usize,
     /// Gap of each point at the start of the tick, m; negative if the bodies overlap.
     pub gap_m: [f64; 2],
+    /// Part of each gap that only the predicted rotation of a face takes away and that is not corrected, m.
+    pub relief_m: [f64; 2],
     /// Arm r × n for each body and point, m.
     pub arm: [[f64; 2]; 2],
     /// Arm r × t for each body, m; the same for both points.
@@ -98,6 +100,7 @@ impl Manifold {
             tangent,
             count: geometry.count,
             gap_m: geometry.gap_m,
+            relief_m: [0.0; 2],
             arm,
             slip_arm,
             mass: InverseEffectiveMass::default(),
@@ -151,6 +154,12 @@ impl Manifold {
             - a.rotation_step_rad * self.arm[0][point]
     }
 
+    /// Returns the gap of a point at the end of the tick that is corrected and reported if negative, m.
+    #[inline]
+    pub fn penetration_gap_after(&self, solver_bodies: &[SolverBody], point: usize) -> f64 {
+        self.gap_after(solver_bodies, point) + self.relief_m[point]
+    }
+
     /// Returns the normal and tangential relative acceleration of a point by the forces known at the start of the tick,
     /// m/s².
     pub fn acceleration(&self, solver_bodies: &[SolverBody], point: usize) -> (f64, f64) {
@@ -192,6 +201,12 @@ impl Manifold {
         self.impulse.normal[0] + self.impulse.normal[1]
     }
 
+    /// Returns the first body of this contact that is not fixed.
+    #[inline]
+    pub fn dynamic_body(&self, solver_bodies: &[SolverBody]) -> usize {
+        self.bodies[usize::from(solver_bodies[self.bodies[0]].inverse_mass == 0.0)]
+    }
+
     /// Whether a body is one of the two bodies of this contact.
     #[inline]
     pub fn involves(&self, body: usize) -> bool {
@@ -220,7 +235,7 @@ impl Manifold {
         )
     }
 
-    /// Returns the inverse effective mass without the coupling, for impacts and position correction, 1/kg.
+    /// Returns the inverse effective mass without the coupling, for impacts, 1/kg.
     pub fn uncoupled_mass(&self, solver_bodies: &[SolverBody]) -> InverseEffectiveMass {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)

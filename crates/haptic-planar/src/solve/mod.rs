@@ -2,9 +2,11 @@
 
 pub(crate) mod block;
 pub(crate) mod contact_solver;
+pub(crate) mod contact_work;
 pub(crate) mod coupling;
 pub mod energy;
 pub mod impact;
+pub(crate) mod impact_group;
 pub(crate) mod impact_queue;
 pub(crate) mod islands;
 pub(crate) mod manifold;

@@ -5,7 +5,7 @@
 use super::step;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::collide::pair_table::Pair;
-use crate::collide::toi::ToiBudget;
+use crate::collide::toi::{SafeFraction, ToiBudget};
 use crate::input::CouplingInput;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
@@ -103,7 +103,7 @@ pub(super) fn slowest_geometry(
 }
 
 /// Uses up the budget for times of impact and then returns 1, the whole displacement.
-pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
+pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> SafeFraction {
     let mut sum_m = 0.0;
     while budget.take_advance() {
         sum_m += slowest_distance_m(a, b);
@@ -111,7 +111,7 @@ pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudge
     while budget.take_substep() {
         sum_m += slowest_gap_m(a, b);
     }
-    if sum_m.is_nan() { 0.0 } else { 1.0 }
+    SafeFraction { fraction: if sum_m.is_nan() { 0.0 } else { 1.0 }, is_uncertain: false }
 }
 
 fn slowest_distance_m(a: &PairSide, b: &PairSide) -> f64 {

@@ -14,8 +14,10 @@ mod jamming;
 mod restitution;
 mod rolling;
 mod seams;
+mod simultaneous_impacts;
 mod sliding;
 mod stacks;
+mod starvation;
 mod worst_case;
 
 #[global_allocator]
