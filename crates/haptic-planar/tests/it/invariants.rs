@@ -7,8 +7,11 @@ mod stack;
 mod strike;
 mod work;
 
+use crate::common::Lab;
+use crate::common::measure::assert_below;
 use generate::World;
 use measure::{Measured, run};
+use nalgebra::vector;
 
 /// Number of worlds in these tests.
 const WORLDS: u64 = 200;
@@ -61,4 +64,21 @@ fn no_adversarial_tick_does_more_work_than_the_worst_case_step() {
         let found = work::run(&description, index as u64, ticks);
         assert_eq!(found.exceeding, None, "scene {index}: {:?}, bound {:?}", found.largest, found.bound);
     }
+}
+
+/// Row 14: the sweep of the tool covers so many discs that it cannot be looked up completely.
+#[test]
+fn a_tool_that_is_torn_through_a_dense_field_gains_no_energy_and_misses_no_disc() {
+    let mut lab = Lab::new(&work::field(10_000)).gains(800.0, 1.0);
+    let (mut turned_over_j, mut overlap_m) = (0.0, 0.0_f64);
+    for tick in 0..200 {
+        let before = lab.input.hand_m;
+        let side = if tick / 50 % 2 == 0 { 0.3 } else { -0.3 };
+        let output = lab.hand(vector![side, 0.1 * side]);
+        turned_over_j += output.force_on_hand_n.dot(&(lab.input.hand_m - before)).abs();
+        overlap_m = overlap_m.max(output.penetration_m);
+    }
+    assert_eq!(lab.dropped, 0, "near pairs dropped");
+    assert_below("energy gain, fraction of the work", lab.gain_j() / turned_over_j, 1e-3);
+    assert_below("overlap, m", overlap_m, 3e-4);
 }
