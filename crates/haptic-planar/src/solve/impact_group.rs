@@ -27,6 +27,8 @@ const MAX_SWEEPS: usize = 64;
 /// Number of relaxations in a tick, over all groups; a pool break of 15 balls takes about 600. When they are used up,
 /// impacts are resolved one after the other.
 pub const GROUP_RELAXATIONS: usize = 1024;
+/// Number of relaxations that count for a further group, or a single impact, at the same time.
+const RELAXATIONS_PER_GROUP: usize = 2;
 /// Velocity change of a sweep below which the plastic impulses have converged, as a fraction of the fastest approach.
 const CONVERGED: f64 = 1e-13;
 
@@ -38,6 +40,8 @@ const FORCED_APPROACH_M_PER_S: f64 = -1e-3;
 struct Member {
     /// Index of the manifold.
     manifold: usize,
+    /// Time of the impact after the start of the tick, s.
+    due_s: f64,
     /// Points of the manifold, the one that surely closes first. The fields below are in this order.
     points: [usize; 2],
     /// Inverse effective mass without the coupling.
@@ -52,9 +56,11 @@ struct Member {
     factor: Factor,
 }
 
-/// Velocities with which a manifold is hit.
+/// Time and velocities with which a manifold is hit.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit {
+    /// Time of the impact after the start of the tick, s.
+    pub due_s: f64,
     /// The point that closes.
     pub point: usize,
     /// Its normal velocity, m/s, negative.
@@ -70,13 +76,14 @@ pub struct Hit {
 struct BodyChange {
     velocity: Vector2<f64>,
     angular_velocity: f64,
-    is_struck: bool,
 }
 
 /// Scratch memory of the group that is resolved, and the relaxations that are left in the tick.
 #[derive(Clone, Debug)]
 pub struct ImpactGroup {
-    /// Members of the group, then candidates for it.
+    /// Impacts at about the same time that are not yet part of a group.
+    waiting: Vec<Member>,
+    /// Members of the group.
     members: Vec<Member>,
     /// Change of each body; zero for bodies that the group does not strike.
     changes: Vec<BodyChange>,
@@ -86,7 +93,12 @@ pub struct ImpactGroup {
 impl ImpactGroup {
     /// Preallocates memory for a scene with this many bodies.
     pub fn with_capacity(bodies: usize) -> Self {
-        Self { members: Vec::with_capacity(MAX_MEMBERS), changes: vec![BodyChange::default(); bodies], relaxations: 0 }
+        Self {
+            waiting: Vec::with_capacity(MAX_MEMBERS),
+            members: Vec::with_capacity(MAX_MEMBERS),
+            changes: vec![BodyChange::default(); bodies],
+            relaxations: 0,
+        }
     }
 
     /// Begins a tick.
@@ -94,13 +106,12 @@ impl ImpactGroup {
         self.relaxations = GROUP_RELAXATIONS;
     }
 
-    /// Begins a group. Returns false if no relaxations are left for one.
-    pub fn begin(&mut self) -> bool {
-        self.members.clear();
-        self.relaxations >= 2
+    /// Forgets the impacts that are waiting.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
     }
 
-    /// Adds an impact; the first one decides with which others it forms a group. Returns false when the group is full.
+    /// Adds an impact to those that are waiting. Returns false when there is no room for more.
     pub fn add<P: Policy>(
         &mut self,
         index: usize,
@@ -114,8 +125,9 @@ impl ImpactGroup {
         } else {
             (hit.approach, hit.other)
         };
-        self.members.push(Member {
+        self.waiting.push(Member {
             manifold: index,
+            due_s: hit.due_s,
             points: [hit.point, 1 - hit.point],
             mass: if hit.point == 0 { mass } else { mass.swapped() },
             normal: [approach, other.unwrap_or(f64::INFINITY)],
@@ -124,31 +136,43 @@ impl ImpactGroup {
             mode: Mode::Open,
             factor: Factor::default(),
         });
-        self.members.len() < MAX_MEMBERS
+        self.waiting.len() < MAX_MEMBERS
     }
 
-    /// Keeps the impacts that are connected to the first one through moving bodies. Returns whether there are at least
-    /// two and enough relaxations for a sweep. Real-time: at most [`MAX_MEMBERS`]² comparisons; each row of comparisons
-    /// counts as a relaxation.
-    pub fn connect<P: Policy>(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody]) -> bool {
-        let mut connected = 1;
+    /// Forms the next group: the first waiting impact that is due until `until_s` and those that are connected to it
+    /// through moving bodies. Returns false if there is none, or if no relaxations are left for another group.
+    /// Real-time: at most [`MAX_MEMBERS`]² comparisons; each row of comparisons counts as a relaxation.
+    pub fn next<P: Policy>(&mut self, until_s: f64, manifolds: &[Manifold], solver_bodies: &[SolverBody]) -> bool {
+        let is_first = self.members.is_empty();
+        self.members.clear();
+        let due = self.waiting.iter().position(|impact| impact.due_s <= until_s || P::FORCED);
+        let Some(first) = due.filter(|_| is_first || self.relaxations >= RELAXATIONS_PER_GROUP) else { return false };
+        self.relaxations = self.relaxations.saturating_sub(RELAXATIONS_PER_GROUP);
+        self.members.push(self.waiting.remove(first));
         let mut row = 0;
-        while row < connected {
+        while row < self.members.len() && self.relaxations > 0 {
             let bodies = manifolds[self.members[row].manifold].bodies;
-            let unconnected = connected..self.members.len();
-            for candidate in unconnected {
-                let other = &manifolds[self.members[candidate].manifold];
+            let members = &mut self.members;
+            self.waiting.retain(|impact| {
+                let other = &manifolds[impact.manifold];
                 let shares = |body: usize| solver_bodies[body].inverse_mass > 0.0 && other.involves(body);
-                if shares(bodies[0]) || shares(bodies[1]) || P::FORCED {
-                    self.members.swap(connected, candidate);
-                    connected += 1;
+                let is_connected = shares(bodies[0]) || shares(bodies[1]) || P::FORCED;
+                if is_connected {
+                    members.push(*impact);
                 }
-            }
+                !is_connected
+            });
             row += 1;
-            self.relaxations = self.relaxations.saturating_sub(1);
+            self.relaxations -= 1;
         }
-        self.members.truncate(connected);
-        connected >= 2 && self.relaxations >= connected
+        true
+    }
+
+    /// Returns the manifold of the first impact of the group if it has to be resolved alone: because it is the only
+    /// one, or because the relaxations that are left do not suffice for a sweep.
+    pub fn alone(&self) -> Option<usize> {
+        let is_alone = self.members.len() < 2 || self.relaxations < self.members.len();
+        self.members.first().filter(|_| is_alone).map(|member| member.manifold)
     }
 
     /// Finds the impulses of the group and returns the energy lost, J. Real-time: at most [`MAX_SWEEPS`] sweeps and the
@@ -180,13 +204,8 @@ impl ImpactGroup {
         self.members.len()
     }
 
-    /// Whether the last group that was resolved struck a body.
-    pub fn has_struck(&self, body: usize) -> bool {
-        self.changes[body].is_struck
-    }
-
-    /// Forgets which bodies the group struck.
-    pub fn clear_changes(&mut self, manifolds: &[Manifold]) {
+    /// Clears the changes of the bodies that the group strikes.
+    fn clear_changes(&mut self, manifolds: &[Manifold]) {
         for member in &self.members {
             for body in manifolds[member.manifold].bodies {
                 self.changes[body] = BodyChange::default();
@@ -268,7 +287,6 @@ impl ImpactGroup {
             let change = &mut self.changes[body];
             change.velocity += force * (sign * solver_bodies[body].inverse_mass);
             change.angular_velocity += about * (sign * solver_bodies[body].inverse_inertia);
-            change.is_struck = solver_bodies[body].inverse_mass > 0.0;
         }
     }
 }

@@ -24,6 +24,9 @@ use crate::tick::TICK_S;
 pub const MAX_IMPACTS: usize = 64;
 /// Time within which impacts on connected bodies happen at once, s.
 const AT_ONCE_S: f64 = 0.02 * TICK_S;
+/// Time within which impacts on unconnected bodies happen at the same time, s: more than rounding errors. All of them
+/// come before the impacts that follow from any of them; otherwise the order of manifolds would decide what follows.
+const SAME_TIME_S: f64 = 1e-6 * TICK_S;
 /// Lowest approach speed that can be an impact, m/s; below it, a bounce cannot be distinguished from rest.
 const MIN_APPROACH_M_PER_S: f64 = 1e-4;
 /// Constant part of the gap below which the other point of a manifold is hit together with the closing one, m.
@@ -43,6 +46,8 @@ pub struct ImpactQueue {
     point: Vec<u8>,
     /// Impacts that happen at once.
     group: ImpactGroup,
+    /// For each body, whether it was struck since the manifolds were last queued.
+    is_struck: Vec<bool>,
 }
 
 /// Totals over the impacts of a tick.
@@ -70,11 +75,12 @@ impl ImpactQueue {
             due_s: Vec::with_capacity(manifolds),
             point: Vec::with_capacity(manifolds),
             group: ImpactGroup::with_capacity(bodies),
+            is_struck: vec![false; bodies],
         }
     }
 
     /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] impacts or groups of impacts; each, and each
-    /// event whose point turns out not to close yet, takes at most three passes over the manifolds. The groups take at
+    /// event whose point turns out not to close yet, takes at most four passes over the manifolds. The groups take at
     /// most [`GROUP_RELAXATIONS`](crate::solve::impact_group::GROUP_RELAXATIONS) relaxations.
     pub fn run<P: Policy>(
         &mut self,
@@ -87,16 +93,12 @@ impl ImpactQueue {
         self.group.reset();
         for _ in 0..MAX_IMPACTS {
             let Some(index) = self.next::<P>(manifolds, solver_bodies, &mut now_s) else { break };
-            if self.gather::<P>(index, now_s, manifolds, solver_bodies) {
+            self.gather::<P>(index, now_s, manifolds, solver_bodies);
+            // All groups at this time before the impacts that follow from them.
+            while self.group.next::<P>(now_s + SAME_TIME_S, manifolds, &solver_bodies.all) {
                 self.resolve_group::<P>(now_s, manifolds, solver_bodies, rules, &mut impacts);
-            } else {
-                let manifold = &manifolds[index];
-                let point = usize::from(self.point[index]);
-                impacts.lost_j += resolve_impact(manifold, point, now_s, solver_bodies, rules);
-                impacts.count += 1;
-                let bodies = manifold.bodies;
-                self.requeue::<P>(manifolds, solver_bodies, now_s, |_, body| bodies.contains(&body));
             }
+            self.requeue::<P>(manifolds, solver_bodies, now_s);
         }
         impacts
     }
@@ -124,35 +126,26 @@ impl ImpactQueue {
         None
     }
 
-    /// Gathers the impacts that happen together with that of the manifold `index` at the time `now_s`: those that are
-    /// due within [`AT_ONCE_S`] and connected to it. Returns whether there are any.
-    fn gather<P: Policy>(
-        &mut self,
-        index: usize,
-        now_s: f64,
-        manifolds: &[Manifold],
-        solver_bodies: &SolverBodies,
-    ) -> bool {
-        if !self.group.begin() {
-            return false;
-        }
+    /// Gathers the impacts that are due within [`AT_ONCE_S`] of that of the manifold `index` at the time `now_s`.
+    fn gather<P: Policy>(&mut self, index: usize, now_s: f64, manifolds: &[Manifold], solver_bodies: &SolverBodies) {
+        self.group.clear();
         let first = std::iter::once(index);
         let others = (0..manifolds.len()).filter(|&other| other != index);
         for other in first.chain(others) {
             if self.due_s[other] > now_s + AT_ONCE_S && !P::FORCED {
                 continue;
             }
-            let hit = hit(&manifolds[other], usize::from(self.point[other]), now_s, solver_bodies);
+            let due_s = self.due_s[other].max(now_s);
+            let hit = Hit { due_s, ..hit(&manifolds[other], usize::from(self.point[other]), now_s, solver_bodies) };
             if (hit.approach < 0.0 || P::FORCED)
                 && !self.group.add::<P>(other, &manifolds[other], &hit, &solver_bodies.all)
             {
                 break;
             }
         }
-        self.group.len() > 1 && self.group.connect::<P>(manifolds, &solver_bodies.all)
     }
 
-    /// Resolves the group that was gathered at the time `now_s`.
+    /// Resolves the group that was formed last; a single impact by its closed form.
     fn resolve_group<P: Policy>(
         &mut self,
         now_s: f64,
@@ -161,13 +154,19 @@ impl ImpactQueue {
         rules: &Rules,
         impacts: &mut ImpactTotals,
     ) {
+        if let Some(index) = self.group.alone() {
+            let point = usize::from(self.point[index]);
+            impacts.lost_j += resolve_impact(&manifolds[index], point, now_s, solver_bodies, rules);
+            impacts.count += 1;
+            manifolds[index].bodies.into_iter().for_each(|body| self.is_struck[body] = true);
+            return;
+        }
         impacts.lost_j += self.group.resolve::<P>(manifolds, &solver_bodies.all);
         impacts.count += self.group.len() as u32;
         for (index, impulse) in self.group.impulses() {
             apply(&manifolds[index], &impulse, now_s, solver_bodies, rules.coupling);
+            manifolds[index].bodies.into_iter().for_each(|body| self.is_struck[body] = true);
         }
-        self.requeue::<P>(manifolds, solver_bodies, now_s, ImpactGroup::has_struck);
-        self.group.clear_changes(manifolds);
     }
 
     /// Finds the first impact of each manifold; returns whether there is any.
@@ -195,18 +194,15 @@ impl ImpactQueue {
     }
 
     /// Finds the next impacts of the manifolds of bodies that were just struck.
-    fn requeue<P: Policy>(
-        &mut self,
-        manifolds: &[Manifold],
-        solver_bodies: &SolverBodies,
-        now_s: f64,
-        is_struck: impl Fn(&ImpactGroup, usize) -> bool,
-    ) {
+    fn requeue<P: Policy>(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies, now_s: f64) {
         for (index, manifold) in manifolds.iter().enumerate() {
-            let moved = |body: usize| solver_bodies.all[body].inverse_mass > 0.0 && is_struck(&self.group, body);
+            let moved = |body: usize| solver_bodies.all[body].inverse_mass > 0.0 && self.is_struck[body];
             if moved(manifold.bodies[0]) || moved(manifold.bodies[1]) || P::FORCED {
                 (self.due_s[index], self.point[index]) = next_event(manifold, solver_bodies, now_s);
             }
+        }
+        for manifold in manifolds {
+            manifold.bodies.into_iter().for_each(|body| self.is_struck[body] = false);
         }
     }
 }
@@ -284,6 +280,7 @@ fn hit(manifold: &Manifold, point: usize, tau_s: f64, solver_bodies: &SolverBodi
     let (_, drag) = manifold.acceleration(&solver_bodies.all, point);
     let approach = approach(manifold, point, tau_s, solver_bodies);
     Hit {
+        due_s: tau_s,
         point,
         approach,
         other: flat_speed(manifold, 1 - point, tau_s, approach, solver_bodies),
