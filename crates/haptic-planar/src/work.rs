@@ -16,8 +16,10 @@ pub struct Work {
     pub advances: u32,
     /// Substeps after times of impact, each a collision query.
     pub substeps: u32,
-    /// Impacts resolved.
+    /// Times at which impacts were resolved, alone or in groups.
     pub impacts: u32,
+    /// Relaxations of groups of impacts.
+    pub group_relaxations: u32,
     /// Manifolds solved in the sweeps of the contact solve.
     pub relaxations: u32,
     /// Manifolds solved in the sweeps of the position correction.
@@ -26,7 +28,7 @@ pub struct Work {
 
 impl Work {
     /// Returns the name and the number of each kind of operation.
-    pub fn counts(&self) -> [(&'static str, u32); 9] {
+    pub fn counts(&self) -> [(&'static str, u32); 10] {
         [
             ("grid visits", self.grid_visits),
             ("box tests", self.box_tests),
@@ -35,6 +37,7 @@ impl Work {
             ("advances", self.advances),
             ("substeps", self.substeps),
             ("impacts", self.impacts),
+            ("group relaxations", self.group_relaxations),
             ("relaxations", self.relaxations),
             ("corrections", self.corrections),
         ]
@@ -56,6 +59,7 @@ impl Work {
             advances: self.advances.max(other.advances),
             substeps: self.substeps.max(other.substeps),
             impacts: self.impacts.max(other.impacts),
+            group_relaxations: self.group_relaxations.max(other.group_relaxations),
             relaxations: self.relaxations.max(other.relaxations),
             corrections: self.corrections.max(other.corrections),
         }

@@ -106,6 +106,11 @@ impl ImpactGroup {
         self.relaxations = GROUP_RELAXATIONS;
     }
 
+    /// Returns the number of relaxations made since the last [`Self::reset`].
+    pub fn relaxations_made(&self) -> u32 {
+        (GROUP_RELAXATIONS - self.relaxations) as u32
+    }
+
     /// Forgets the impacts that are waiting.
     pub fn clear(&mut self) {
         self.waiting.clear();

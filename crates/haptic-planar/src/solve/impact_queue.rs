@@ -55,6 +55,10 @@ pub struct ImpactQueue {
 pub struct ImpactTotals {
     /// Number of impacts resolved.
     pub count: u32,
+    /// Number of times at which impacts were resolved, alone or in groups.
+    pub events: u32,
+    /// Number of relaxations of groups.
+    pub group_relaxations: u32,
     /// Kinetic energy lost in the impacts, J.
     pub lost_j: f64,
 }
@@ -99,7 +103,9 @@ impl ImpactQueue {
                 self.resolve_group::<P>(now_s, manifolds, solver_bodies, rules, &mut impacts);
             }
             self.requeue::<P>(manifolds, solver_bodies, now_s);
+            impacts.events += 1;
         }
+        impacts.group_relaxations = self.group.relaxations_made();
         impacts
     }
 

@@ -263,7 +263,8 @@ fn resolve_impacts_and_contacts<P: Policy>(
     let rules = Rules { law: scene.restitution_law, coupling };
     let Workspace { impact_queue, manifolds, solver_bodies, .. } = workspace;
     let impacts = impact_queue.run::<P>(manifolds, solver_bodies, &rules);
-    workspace.work.impacts += impacts.count;
+    workspace.work.impacts += impacts.events;
+    workspace.work.group_relaxations += impacts.group_relaxations;
     solve_contacts::<P>(scene, state, workspace);
     (impacts, integrate_displacements::<P>(scene, state, workspace, coupling))
 }
