@@ -164,22 +164,27 @@ fn least(a: f64, b: &f64) -> f64 {
 }
 
 /// Returns the contact of a pair that meets later in the tick, and the centres of mass of its bodies at that time. The
-/// gaps are extrapolated back to the start of the tick at the approach speed. Returns `None` if the pair does not meet
-/// later in the tick or the budget is used up.
+/// margin is `margin_m` plus the part of `closing_m`, the distance the pair can close in a whole tick, that remains
+/// after the meeting: the point that meets first may recede again, and one behind it may close later in the tick.
+///
+/// The gaps of approaching points are extrapolated back to the start of the tick at their approach speed. A receding
+/// point keeps its gap, because extrapolation would give it a penetration that never existed. Returns `None` if the
+/// pair does not meet later in the tick or the budget is used up.
 pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,
-    margin_m: f64,
+    (margin_m, closing_m): (f64, f64),
     cache: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let toi = time_of_impact(a, b, TICK_S, &mut cache.seed, budget).filter(|m| m.time_s > 0.0 && !m.is_uncertain)?;
     let (then_a, then_b) = toi.sides(a, b);
-    let mut geometry = collide(&then_a, &then_b, Near::within(margin_m), cache)?;
+    let margin_then_m = margin_m + closing_m * (1.0 - toi.time_s / TICK_S);
+    let mut geometry = collide(&then_a, &then_b, Near::within(margin_then_m), cache)?;
     for i in 0..geometry.count {
         let at = geometry.at_m[i];
         let speed = geometry.normal.dot(&(velocity_at(&then_b, at) - velocity_at(&then_a, at)));
-        geometry.gap_m[i] -= toi.time_s * speed;
+        geometry.gap_m[i] -= toi.time_s * speed.min(0.0);
     }
     Some((geometry, toi.centres))
 }

@@ -343,7 +343,7 @@ fn find_geometry(
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
-        && let Some(ahead) = collide_ahead(a, b, MARGIN_M, features, budget)
+        && let Some(ahead) = collide_ahead(a, b, (MARGIN_M, MARGIN_FACTOR * reach_m), features, budget)
     {
         return Some(ahead);
     }

@@ -1,6 +1,6 @@
 //! Bodies fast enough to cross a wall within one tick.
 
-use crate::common::measure::{assert_below, worst_overlap_m};
+use crate::common::measure::{assert_below, overlap_m, worst_overlap_m};
 use crate::common::*;
 use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use haptic_testing::Random;
@@ -200,4 +200,27 @@ fn a_fast_body_stays_in_its_room() {
             assert_below("energy gain, fraction", lab.gain_j() / (0.005 * speed * speed), 1e-9);
         }
     }
+}
+
+/// Lets free squares that rotate by up to 0.3 rad a tick hit a thin wall; calls `check` after each tick with the
+/// reported penetration, m, and the overlap of the outlines, m.
+fn spin_into_a_wall(seed: u64, mut check: impl FnMut(f64, f64, &str)) {
+    let mut random = Random(seed);
+    for run in 0..400 {
+        let (width, ratio) = (random.between(0.01, 0.03), random.between(0.4, 1.0));
+        let mut square = with(body("square", box_shape(width, width * ratio), -0.03, 0.0), 0.05, 0.3, 0.3);
+        square.velocity_m_per_s = vector![random.between(0.3, 3.0), random.between(-1.0, 1.0)];
+        square.angular_velocity_rad_per_s = random.between(-300.0, 300.0);
+        square.angle_rad = random.between(0.0, 6.0);
+        let mut lab = Lab::new(&scene(0.0, vec![thin_wall(0.3), square], None));
+        for tick in 0..60 {
+            let output = lab.free();
+            check(output.penetration_m, overlap_m(&lab, 0, 1).max(0.0), &format!("run {run}, tick {tick}"));
+        }
+    }
+}
+
+#[test]
+fn a_body_that_spins_does_not_enter_a_thin_wall() {
+    spin_into_a_wall(71, |_, overlap_m, what| assert_below(&format!("{what}: overlap, m"), overlap_m, 2.5e-4));
 }
