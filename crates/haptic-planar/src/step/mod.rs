@@ -162,11 +162,12 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         let neighbour_reach = capped(if reach_a > reach_b { reach_a } else { reach_b });
         // Contact loads that are not known yet can push a body in a pile sideways.
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
-        let aside = if is_in_pile { neighbour_reach } else { 0.0 };
+        let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
+        let near = Near { margin_m: MARGIN_M + neighbour_reach, aside_m, had_contact_load: is_in_pile };
         let found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
         } else {
-            find_geometry(&a, &b, reach, (neighbour_reach, aside), &mut pair.features, &mut budget)
+            find_geometry(&a, &b, reach, near, &mut pair.features, &mut budget)
         };
         match found {
             Some((mut geometry, centres)) => {
@@ -331,14 +332,13 @@ fn output(
 }
 
 /// Returns the contact of a pair, with the centres of mass of its bodies in the poses of the contact. In this tick, the
-/// pair can close by `reach_m`, or by `neighbour_reach_m` after an impact, and a corner that is up to `aside_m` beside
-/// a face can move in front of it.
+/// pair can close by `reach_m`; the margin in `near` covers what an impact can add.
 #[inline]
 fn find_geometry(
     a: &PairSide,
     b: &PairSide,
     reach_m: f64,
-    (neighbour_reach_m, aside_m): (f64, f64),
+    mut near: Near,
     features: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
@@ -347,9 +347,11 @@ fn find_geometry(
     {
         return Some(ahead);
     }
-    let closing_m = MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
-    let margin = MARGIN_M + if closing_m > neighbour_reach_m { closing_m } else { neighbour_reach_m };
-    collide(a, b, Near { margin_m: margin, aside_m }, features).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
+    let margin_m = MARGIN_M + MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
+    if margin_m > near.margin_m {
+        near.margin_m = margin_m;
+    }
+    collide(a, b, near, features).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point

@@ -14,6 +14,7 @@ mod restitution;
 mod rolling;
 mod seams;
 mod sliding;
+mod slots;
 mod stacks;
 mod worst_case;
 
