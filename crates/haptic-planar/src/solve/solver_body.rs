@@ -45,6 +45,8 @@ pub struct SolverBody {
     pub had_impact: bool,
     /// Whether this body moves so far in this tick that its time of impact is needed.
     pub is_fast: bool,
+    /// Whether this body rotated or moved so far in this tick that gaps cannot be extrapolated to the end of the tick.
+    pub has_curved_motion: bool,
 }
 
 impl SolverBody {
@@ -67,6 +69,7 @@ impl SolverBody {
             has_contact_load: false,
             had_impact: false,
             is_fast: false,
+            has_curved_motion: false,
         }
     }
 

@@ -12,9 +12,8 @@ use crate::input::CouplingInput;
 use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
-use crate::shape::features::FeatureCache;
+use crate::shape::features::{FeatureCache, FeatureId};
 use crate::solve::coupling::{ImplicitCoupling, clear_coupling};
-use crate::solve::energy::EnergyBalance;
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
@@ -30,6 +29,11 @@ const MARGIN_M: f64 = 5e-4;
 const MARGIN_FACTOR: f64 = 1.5;
 /// Rotation of a face in one tick below which its gaps count as linear, rad.
 const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
+/// Error of a reported gap above which it is found in the poses at the end of the tick, m. A gap extrapolated from the
+/// start of the tick ignores ½ θ² r.
+const MAX_GAP_ERROR_M: f64 = 5e-6;
+/// Displacement in one tick above which a reported gap is found in the poses at the end of the tick, m.
+const MAX_LINEAR_MOTION_M: f64 = FAST_M / 2.0;
 /// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
 /// body that moves farther has its displacement shortened instead.
 const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
@@ -66,7 +70,7 @@ fn step<P: Policy>(
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
     state.update_energy(scene, &TickEnergy { solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool });
-    output(scene, workspace, &state.energy, force_on_tool, &impacts)
+    output::<P>(scene, state, workspace, force_on_tool, &impacts)
 }
 
 /// Adds the coupling to the tool's velocity and mass and returns it; `None` if the tool is not held.
@@ -297,10 +301,10 @@ fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
 
 /// Returns the output of the step: force on the hand, contacts, penetration and energy balance.
 #[inline(never)]
-fn output(
+fn output<P: Policy>(
     scene: &Scene,
-    workspace: &Workspace,
-    energy: &EnergyBalance,
+    state: &State,
+    workspace: &mut Workspace,
     force_on_tool: Vector2<f64>,
     impacts: &ImpactTotals,
 ) -> StepOutput {
@@ -308,16 +312,21 @@ fn output(
         force_on_hand_n: -force_on_tool,
         impacts: impacts.count,
         pairs_dropped: workspace.look_ups.dropped,
-        energy: *energy,
+        energy: state.energy,
         ..StepOutput::default()
     };
+    let any_curved = find_curved_motions(scene, workspace) || P::FORCED;
+    let bodies = &workspace.solver_bodies.all;
     let tool = scene.tool.map(|tool| tool.body);
     for manifold in &workspace.manifolds {
+        let is_curved = manifold.bodies.iter().any(|&body| bodies[body].has_curved_motion);
         let mut loaded = 0;
         let mut penetration: f64 = 0.0;
         for point in 0..manifold.count {
             loaded += u32::from(manifold.impulse.normal[point] > 0.0);
-            penetration = penetration.max(-manifold.gap_after(&workspace.solver_bodies.all, point));
+            if !is_curved {
+                penetration = penetration.max(-manifold.gap_after(bodies, point));
+            }
         }
         output.contacts += loaded;
         output.penetration_m = output.penetration_m.max(penetration);
@@ -328,7 +337,55 @@ fn output(
             output.tool_tangent_n += manifold.impulse.tangent / TICK_S;
         }
     }
+    if any_curved {
+        add_true_penetration::<P>(scene, state, workspace, &mut output);
+    }
     output
+}
+
+/// Finds the bodies for which a gap at the end of the tick cannot be extrapolated from its start. Returns whether there
+/// are any.
+#[inline]
+fn find_curved_motions(scene: &Scene, workspace: &mut Workspace) -> bool {
+    let mut any = false;
+    for &body in &scene.dynamic_bodies {
+        let moved = &mut workspace.solver_bodies.all[body];
+        let rotation_squared = moved.rotation_step_rad * moved.rotation_step_rad;
+        moved.has_curved_motion = 0.5 * rotation_squared * scene.bodies[body].reach_m > MAX_GAP_ERROR_M
+            || moved.displacement.norm_squared() > MAX_LINEAR_MOTION_M * MAX_LINEAR_MOTION_M;
+        any |= moved.has_curved_motion;
+    }
+    any
+}
+
+/// Adds the penetration of the near pairs whose motion was curved, found in their poses at the end of the tick.
+#[cold]
+fn add_true_penetration<P: Policy>(scene: &Scene, state: &State, workspace: &Workspace, output: &mut StepOutput) {
+    let tool = scene.tool.map(|tool| tool.body);
+    for pair in state.broad_phase.table.pairs() {
+        let bodies = pair.bodies.map(|body| body as usize);
+        if !P::FORCED && !bodies.iter().any(|&body| workspace.solver_bodies.all[body].has_curved_motion) {
+            continue;
+        }
+        let side =
+            |which: usize| PairSide::new(pair, which, scene, &state.placed, &state.bodies, (Vector2::zeros(), 0.0));
+        let penetration = if P::FORCED {
+            worst_case::slowest_penetration_m(&side(0), &side(1))
+        } else {
+            penetration_m(&side(0), &side(1), pair.features)
+        };
+        output.penetration_m = output.penetration_m.max(penetration);
+        if tool.is_some_and(|tool| bodies.contains(&tool)) {
+            output.tool_penetration_m = output.tool_penetration_m.max(penetration);
+        }
+    }
+}
+
+/// Returns the penetration of a pair in its present poses, m: the depth along the face where it is least, not along the
+/// face of the last tick.
+fn penetration_m(a: &PairSide, b: &PairSide, mut features: FeatureCache) -> f64 {
+    features.face = FeatureId::default();
+    collide(a, b, Near::within(0.0), &mut features).map_or(0.0, |geometry| -geometry.apart_m)
 }
 
 /// Returns the contact of a pair, with the centres of mass of its bodies in the poses of the contact. In this tick, the

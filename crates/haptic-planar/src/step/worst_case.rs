@@ -108,6 +108,12 @@ pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudge
     if sum_m.is_nan() { 0.0 } else { 1.0 }
 }
 
+/// Performs the slowest search for the penetration of a pair, by brute force instead of a walk and over all faces.
+/// Returns a finite number that depends on the result.
+pub(super) fn slowest_penetration_m(a: &PairSide, b: &PairSide) -> f64 {
+    (slowest_distance_m(a, b) + slowest_gap_m(a, b)).clamp(0.0, 1e-9)
+}
+
 fn slowest_distance_m(a: &PairSide, b: &PairSide) -> f64 {
     brute_force(a.placed, b.placed).map_or(0.0, |closest| closest.distance_m)
 }

@@ -224,3 +224,11 @@ fn spin_into_a_wall(seed: u64, mut check: impl FnMut(f64, f64, &str)) {
 fn a_body_that_spins_does_not_enter_a_thin_wall() {
     spin_into_a_wall(71, |_, overlap_m, what| assert_below(&format!("{what}: overlap, m"), overlap_m, 2.5e-4));
 }
+
+#[test]
+fn the_reported_penetration_of_a_body_that_spins_is_its_overlap() {
+    spin_into_a_wall(72, |reported_m, overlap_m, what| {
+        let off = (reported_m - overlap_m).abs();
+        assert!(off < 0.1 * overlap_m + 2e-5, "{what}: reported {reported_m:.3e} m, true {overlap_m:.3e} m");
+    });
+}
