@@ -11,7 +11,7 @@ use crate::solve::contact_solver::{Change, EXACT_M_PER_S, relax};
 use crate::solve::islands::Islands;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Ordinary;
-use crate::solve::solver_body::SolverBodies;
+use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::{Vector2, Vector3};
 
 /// Maximum number of manifolds of an island, loaded or not.
@@ -23,8 +23,9 @@ const MAX_STEPS: usize = 6;
 /// Maximum number of other manifolds with which a manifold is coupled when it is eliminated. It admits chains and keeps
 /// piles away, in which a step would cost more than the sweeps it replaces.
 const MAX_DEGREE: u32 = 3;
-/// Upper bound of the cost of a step, in sweeps of a forced step over the same manifolds.
-const STEP_COST_SWEEPS: usize = 2;
+/// Upper bound of the cost of a step, in sweeps over the same manifolds: 3 were measured for chains, and at the largest
+/// degree there are three times as many blocks.
+const STEP_COST_SWEEPS: usize = 8;
 /// Velocity change of the last sweep below which the result of all steps is kept although it is not exact, m/s.
 const ACCEPTABLE_M_PER_S: f64 = 1e-6;
 /// Softness added to each equation, relative to its own compliance, so that the system is never singular.
@@ -40,7 +41,7 @@ type Matrix = [[f64; 3]; 3];
 pub struct Outcome {
     /// Whether every island is solved.
     pub is_solved: bool,
-    /// Upper bound of the cost, in sweeps of a forced step over all manifolds.
+    /// Upper bound of the cost, in sweeps over all manifolds.
     pub cost_sweeps: usize,
 }
 
@@ -89,16 +90,16 @@ impl DirectSolver {
         dynamic_bodies: &[usize],
     ) -> Outcome {
         self.find_islands(manifolds, solver_bodies, dynamic_bodies);
-        let mut outcome = Outcome { is_solved: true, cost_sweeps: 0 };
+        let (mut all_solved, mut cost) = (true, 0);
         for &body in dynamic_bodies {
             if self.first[body] == END {
                 continue;
             }
             let (is_solved, steps) = if self.gather(body) { self.solve(manifolds, solver_bodies) } else { (false, 0) };
-            outcome.is_solved &= is_solved;
-            outcome.cost_sweeps = outcome.cost_sweeps.max(1 + steps * (1 + STEP_COST_SWEEPS));
+            all_solved &= is_solved;
+            cost += self.members.len() * (1 + steps * (1 + STEP_COST_SWEEPS));
         }
-        outcome
+        Outcome { is_solved: all_solved, cost_sweeps: cost.div_ceil(manifolds.len()) }
     }
 
     /// Lists the manifolds of each island, in order.
@@ -229,10 +230,14 @@ impl Equations {
 
     /// Returns a block of K without the rows of the equations that do not prescribe a velocity.
     fn velocity_rows(&self, mut block: Matrix) -> Matrix {
-        for (row, is_velocity) in [self.loaded[0], self.loaded[1], self.slides.is_none()].into_iter().enumerate() {
-            if !is_velocity {
-                block[row] = [0.0; 3];
-            }
+        if !self.loaded[0] {
+            block[0] = [0.0; 3];
+        }
+        if !self.loaded[1] {
+            block[1] = [0.0; 3];
+        }
+        if self.slides.is_some() {
+            block[2] = [0.0; 3];
         }
         block
     }
@@ -343,10 +348,7 @@ impl System {
         let mut left = (0..count).fold(0, |mask, position| mask | 1u32 << position);
         self.order.clear();
         for _ in 0..count {
-            let next = bits(left).min_by_key(|&position| coupled[position].count_ones());
-            let Some(position) = next.filter(|&position| coupled[position].count_ones() <= MAX_DEGREE) else {
-                return false;
-            };
+            let Some(position) = least_coupled(&coupled, left) else { return false };
             let others = coupled[position];
             left &= !(1 << position);
             self.order.push((position, others));
@@ -387,9 +389,7 @@ impl System {
                     if row != column && self.coupled[row] >> column & 1 == 0 {
                         *block = [[0.0; 3]; 3];
                     }
-                    for (row, change) in block.iter_mut().zip(&change) {
-                        subtract(row, change);
-                    }
+                    subtract_multiple(block, 1.0, &change);
                 }
                 self.coupled[row] |= others & !(1 << row);
             }
@@ -408,38 +408,90 @@ impl System {
     }
 }
 
+/// Returns the manifold of a mask with the fewest couplings; `None` if all have more than `MAX_DEGREE`. The search ends
+/// at one with a single coupling, the end of a chain.
+fn least_coupled(coupled: &[u32; MAX_LOADED], mask: u32) -> Option<usize> {
+    let mut best = (None, MAX_DEGREE + 1);
+    for position in bits(mask) {
+        let degree = coupled[position].count_ones();
+        if degree < best.1 {
+            best = (Some(position), degree);
+            if degree <= 1 {
+                break;
+            }
+        }
+    }
+    best.0
+}
+
 /// Returns the block of K between two manifolds: the change of the velocities of the first by the impulses of the
 /// second.
 fn coupling(one: &Manifold, other: &Manifold, solver_bodies: &SolverBodies) -> Matrix {
     let mut block = [[0.0; 3]; 3];
     for (side, &body) in one.bodies.iter().enumerate() {
         for (other_side, &other_body) in other.bodies.iter().enumerate() {
-            if body != other_body || solver_bodies.all[body].inverse_mass == 0.0 {
-                continue;
-            }
-            let sign = if side == other_side { 1.0 } else { -1.0 };
-            let (rows, columns) = (directions(one, side), directions(other, other_side));
-            for (entries, &row) in block.iter_mut().zip(&rows) {
-                for (entry, &column) in entries.iter_mut().zip(&columns) {
-                    *entry += sign * solver_bodies.compliance(body, row, column);
-                }
+            if body == other_body && solver_bodies.all[body].inverse_mass > 0.0 {
+                let through_body = if solver_bodies.has_coupled_mass(body) {
+                    coupling_through_tool(body, (one, side), (other, other_side), solver_bodies)
+                } else {
+                    coupling_through(&solver_bodies.all[body], (one, side), (other, other_side))
+                };
+                // An impulse on one body acts with the opposite sign on the other.
+                subtract_multiple(&mut block, if side == other_side { -1.0 } else { 1.0 }, &through_body);
             }
         }
     }
     block
 }
 
-/// Returns the generalised directions (x, y, arm) of a manifold's three impulses on one of its bodies.
-fn directions(manifold: &Manifold, side: usize) -> [Vector3<f64>; 3] {
-    let direction = |axis: Vector2<f64>, arm: f64| Vector3::new(axis.x, axis.y, arm);
-    [
-        direction(manifold.normal, manifold.arm[side][0]),
-        direction(manifold.normal, manifold.arm[side][1]),
-        direction(manifold.tangent, manifold.slip_arm[side]),
-    ]
+/// Returns the part of the coupling of two manifolds that acts through a body on the given sides of the manifolds.
+#[inline]
+fn coupling_through(
+    body: &SolverBody,
+    (one, side): (&Manifold, usize),
+    (other, other_side): (&Manifold, usize),
+) -> Matrix {
+    let (arms, other_arms) = (arms(one, side), arms(other, other_side));
+    let (linear, about) = (body.augmented_inverse_mass, body.augmented_inverse_inertia);
+    let (nn, nt) = (linear * one.normal.dot(&other.normal), linear * one.normal.dot(&other.tangent));
+    let tn = linear * one.tangent.dot(&other.normal);
+    // Both frames have the same handedness, so t·t′ = n·n′.
+    let row = |arm: f64, normal: f64, tangent: f64| {
+        let arm = about * arm;
+        [normal + arm * other_arms[0], normal + arm * other_arms[1], tangent + arm * other_arms[2]]
+    };
+    [row(arms[0], nn, nt), row(arms[1], nn, nt), row(arms[2], tn, nn)]
+}
+
+/// Does the same as [`coupling_through`] for a tool whose mass matrix is not diagonal.
+fn coupling_through_tool(
+    tool: usize,
+    (one, side): (&Manifold, usize),
+    (other, other_side): (&Manifold, usize),
+    solver_bodies: &SolverBodies,
+) -> Matrix {
+    let direction = |manifold: &Manifold, arm: f64, row: usize| {
+        let axis = if row == 2 { manifold.tangent } else { manifold.normal };
+        Vector3::new(axis.x, axis.y, arm)
+    };
+    let (arms, other_arms) = (arms(one, side), arms(other, other_side));
+    std::array::from_fn(|row| {
+        let along = direction(one, arms[row], row);
+        std::array::from_fn(|column| {
+            solver_bodies.compliance(tool, along, direction(other, other_arms[column], column))
+        })
+    })
+}
+
+/// Returns the arms of a manifold's three impulses about one of its bodies, m.
+#[inline]
+fn arms(manifold: &Manifold, side: usize) -> [f64; 3] {
+    let [first, second] = manifold.arm[side];
+    [first, second, manifold.slip_arm[side]]
 }
 
 /// Returns the positions of the ones in a mask, lowest first.
+#[inline]
 fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let position = mask.trailing_zeros() as usize;
@@ -449,34 +501,59 @@ fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// Returns the index of a block.
+#[inline]
 fn at(row: usize, column: usize) -> usize {
     row * MAX_LOADED + column
 }
 
+// The functions below are written out entry by entry: with loops or closures over arrays, a step costs almost twice as
+// much.
+
+#[inline]
 fn subtract(from: &mut [f64; 3], change: &[f64; 3]) {
-    for (value, change) in from.iter_mut().zip(change) {
-        *value -= change;
+    from[0] -= change[0];
+    from[1] -= change[1];
+    from[2] -= change[2];
+}
+
+#[inline]
+fn subtract_multiple(from: &mut Matrix, factor: f64, change: &Matrix) {
+    for (row, change) in from.iter_mut().zip(change) {
+        subtract(row, &[factor * change[0], factor * change[1], factor * change[2]]);
     }
 }
 
+#[inline]
 fn times(a: &Matrix, v: &[f64; 3]) -> [f64; 3] {
-    a.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
+    [dot(&a[0], v), dot(&a[1], v), dot(&a[2], v)]
 }
 
+#[inline]
+fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[inline]
 fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    a.map(|row| std::array::from_fn(|column| row[0] * b[0][column] + row[1] * b[1][column] + row[2] * b[2][column]))
+    let columns = transposed(b);
+    [times(&columns, &a[0]), times(&columns, &a[1]), times(&columns, &a[2])]
 }
 
+#[inline]
 fn transposed(a: &Matrix) -> Matrix {
-    std::array::from_fn(|row| std::array::from_fn(|column| a[column][row]))
+    let [[a00, a01, a02], [a10, a11, a12], [a20, a21, a22]] = *a;
+    [[a00, a10, a20], [a01, a11, a21], [a02, a12, a22]]
 }
 
 /// Returns the inverse by cofactors.
+#[inline]
 fn inverse(a: &Matrix) -> Matrix {
-    let cofactor = |r: usize, c: usize| {
-        let (r1, r2, c1, c2) = ((r + 1) % 3, (r + 2) % 3, (c + 1) % 3, (c + 2) % 3);
-        a[r1][c1] * a[r2][c2] - a[r1][c2] * a[r2][c1]
-    };
-    let scale = 1.0 / (a[0][0] * cofactor(0, 0) + a[0][1] * cofactor(0, 1) + a[0][2] * cofactor(0, 2));
-    std::array::from_fn(|row| std::array::from_fn(|column| scale * cofactor(column, row)))
+    let [[a00, a01, a02], [a10, a11, a12], [a20, a21, a22]] = *a;
+    let (c00, c01, c02) = (a11 * a22 - a12 * a21, a12 * a20 - a10 * a22, a10 * a21 - a11 * a20);
+    let scale = 1.0 / (a00 * c00 + a01 * c01 + a02 * c02);
+    [
+        [scale * c00, scale * (a02 * a21 - a01 * a22), scale * (a01 * a12 - a02 * a11)],
+        [scale * c01, scale * (a00 * a22 - a02 * a20), scale * (a02 * a10 - a00 * a12)],
+        [scale * c02, scale * (a01 * a20 - a00 * a21), scale * (a00 * a11 - a01 * a10)],
+    ]
 }
