@@ -167,9 +167,9 @@ fn least(a: f64, b: &f64) -> f64 {
 /// margin is `margin_m` plus the part of `closing_m`, the distance the pair can close in a whole tick, that remains
 /// after the meeting: the point that meets first may recede again, and one behind it may close later in the tick.
 ///
-/// The gaps of approaching points are extrapolated back to the start of the tick at their approach speed. A receding
-/// point keeps its gap, because extrapolation would give it a penetration that never existed. Returns `None` if the
-/// pair does not meet later in the tick or the budget is used up.
+/// The gaps are extrapolated back to the start of the tick at the speeds of the points. The gap of a receding point does
+/// not become negative by this: that would be a penetration that never existed. Returns `None` if the pair does not meet
+/// later in the tick or the budget is used up.
 pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,
@@ -178,13 +178,14 @@ pub fn collide_ahead(
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let toi = time_of_impact(a, b, TICK_S, &mut cache.seed, budget).filter(|m| m.time_s > 0.0 && !m.is_uncertain)?;
-    let (then_a, then_b) = toi.sides(a, b);
     let margin_then_m = margin_m + closing_m * (1.0 - toi.time_s / TICK_S);
+    let (then_a, then_b) = toi.sides(a, b);
     let mut geometry = collide(&then_a, &then_b, Near::within(margin_then_m), cache)?;
     for i in 0..geometry.count {
-        let at = geometry.at_m[i];
+        let (at, gap_m) = (geometry.at_m[i], geometry.gap_m[i]);
         let speed = geometry.normal.dot(&(velocity_at(&then_b, at) - velocity_at(&then_a, at)));
-        geometry.gap_m[i] -= toi.time_s * speed.min(0.0);
+        // A point that recedes may have been closer before, but it has not penetrated.
+        geometry.gap_m[i] = (gap_m - toi.time_s * speed).max(gap_m.min(0.0));
     }
     Some((geometry, toi.centres))
 }
