@@ -6,7 +6,7 @@ mod displacement;
 pub mod worst_case;
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
-use crate::collide::toi::{FAST_M, ToiBudget, collide_ahead};
+use crate::collide::toi::{FAST_M, ToiBudget, collide_after_rotation, collide_ahead};
 use crate::impact_states;
 use crate::input::CouplingInput;
 use crate::output::StepOutput;
@@ -408,7 +408,13 @@ fn find_geometry(
     if margin_m > near.margin_m {
         near.margin_m = margin_m;
     }
-    collide(a, b, near, features).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
+    let geometry = collide(a, b, near, features)?;
+    if reach_m <= FAST_M
+        && let Some(later) = collide_after_rotation(a, b, &geometry, near, features)
+    {
+        return Some(later);
+    }
+    Some((geometry, [a.centre_m, b.centre_m]))
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point
