@@ -30,6 +30,14 @@ pub const SUBSTEPS_PER_TICK: usize = 512;
 /// Gap at which the advancement ends, m.
 const TARGET_GAP_M: f64 = 5e-5;
 
+/// Rotation before an impact below which the poses at the start of the tick are accurate enough for it, rad.
+const MIN_ROTATION_RAD: f64 = 1e-3;
+
+/// Fraction of the approach speed at the start of the tick that must be left at the time of the impact. A point that a
+/// rotation slows down more only grazes: it would fall below the speed of an impact and lose its energy in the contact
+/// solve.
+const MIN_SPEED_FRACTION: f64 = 0.8;
+
 /// Increase of the depth after the time of impact above which a pair counts as penetrating, m. With a smaller increase,
 /// it only grazes.
 pub const PENETRATION_M: f64 = 2e-4;
@@ -199,22 +207,80 @@ fn least(a: f64, b: &f64) -> f64 {
 }
 
 /// Returns the contact of a pair that meets later in the tick, and the centres of mass of its bodies at that time. The
-/// gaps are extrapolated back to the start of the tick at the approach speed. Returns `None` if the pair does not meet
+/// margin is `margin_m` plus the part of `closing_m`, the distance the pair can close in a whole tick, that remains
+/// after the meeting: the point that meets first may recede again, and one behind it may close later in the tick.
+///
+/// The gaps are extrapolated back to the start of the tick at the speeds of the points. The gap of a receding point does
+/// not become negative by this: that would be a penetration that never existed. Returns `None` if the pair does not meet
 /// later in the tick or the budget is used up.
 pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,
-    margin_m: f64,
+    (margin_m, closing_m): (f64, f64),
     cache: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let toi = time_of_impact(a, b, TICK_S, &mut cache.seed, budget).filter(|m| m.time_s > 0.0 && !m.is_uncertain)?;
-    let (then_a, then_b) = toi.sides(a, b);
-    let mut geometry = collide(&then_a, &then_b, Near::within(margin_m), cache)?;
+    let margin_then_m = margin_m + closing_m * (1.0 - toi.time_s / TICK_S);
+    collide_then(a, b, &toi, Near::within(margin_then_m), cache)
+}
+
+/// Returns the contact of a pair in the poses of `then`, with its gaps extrapolated back to the start of the tick, and
+/// the centres of mass of its bodies at that time.
+fn collide_then(
+    a: &PairSide,
+    b: &PairSide,
+    then: &TimeOfImpact,
+    near: Near,
+    cache: &mut FeatureCache,
+) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+    let (then_a, then_b) = then.sides(a, b);
+    let mut geometry = collide(&then_a, &then_b, near, cache)?;
     for i in 0..geometry.count {
-        let at = geometry.at_m[i];
-        let speed = geometry.normal.dot(&(velocity_at(&then_b, at) - velocity_at(&then_a, at)));
-        geometry.gap_m[i] -= toi.time_s * speed;
+        let gap_m = geometry.gap_m[i];
+        let before_m = gap_m - then.time_s * approach_speed(&then_a, &then_b, &geometry, i);
+        // A point that recedes may have been closer before, but it has not penetrated.
+        geometry.gap_m[i] = before_m.max(gap_m.min(0.0));
     }
-    Some((geometry, toi.centres))
+    Some((geometry, then.centres))
+}
+
+/// Returns the normal velocity of a point of a contact, m/s; negative when closing.
+fn approach_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, point: usize) -> f64 {
+    let at = geometry.at_m[point];
+    geometry.normal.dot(&(velocity_at(b, at) - velocity_at(a, at)))
+}
+
+/// Returns the contact of a pair that closes within the tick after it has rotated, in its poses at the time when it
+/// closes. `start` is its contact in the poses at the start of the tick. Normal and arms of the impact are then those of
+/// its own time: with those of the start of the tick, the impulse is wrong by about twice the angle in between. Returns
+/// `None` if the pair does not close, grazes, or hardly rotates before. Real-time: one call of [`collide`].
+pub fn collide_after_rotation(
+    a: &PairSide,
+    b: &PairSide,
+    start: &ContactGeometry,
+    near: Near,
+    cache: &mut FeatureCache,
+) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+    let angular_speed = a.angular_velocity_rad_per_s.abs().max(b.angular_velocity_rad_per_s.abs());
+    if angular_speed * TICK_S < MIN_ROTATION_RAD {
+        return None;
+    }
+    let (mut time_s, mut speed) = (TICK_S, 0.0);
+    for point in 0..start.count {
+        let point_speed = approach_speed(a, b, start, point);
+        // A point that overlaps or recedes has no time of impact.
+        let closing_s = -start.gap_m[point] / point_speed;
+        if closing_s >= 0.0 && closing_s < time_s {
+            (time_s, speed) = (closing_s, point_speed);
+        }
+    }
+    if time_s >= TICK_S || angular_speed * time_s < MIN_ROTATION_RAD {
+        return None;
+    }
+    let then = at(a, b, time_s);
+    let found = collide_then(a, b, &then, near, cache)?;
+    let (then_a, then_b) = then.sides(a, b);
+    let still_closes = |point: usize| approach_speed(&then_a, &then_b, &found.0, point) <= MIN_SPEED_FRACTION * speed;
+    (0..found.0.count).any(still_closes).then_some(found)
 }

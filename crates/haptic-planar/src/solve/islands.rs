@@ -76,7 +76,7 @@ impl Islands {
     }
 
     /// Returns the representative of a body's island and halves the path to it.
-    fn root(&mut self, mut body: usize) -> usize {
+    pub fn root(&mut self, mut body: usize) -> usize {
         while self.parent[body] as usize != body {
             self.parent[body] = self.parent[self.parent[body] as usize];
             body = self.parent[body] as usize;

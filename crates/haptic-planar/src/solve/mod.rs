@@ -4,6 +4,7 @@ pub(crate) mod block;
 pub(crate) mod contact_solver;
 pub(crate) mod contact_work;
 pub(crate) mod coupling;
+pub(crate) mod direct;
 pub mod energy;
 pub mod impact;
 pub(crate) mod impact_group;

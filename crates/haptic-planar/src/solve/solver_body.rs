@@ -49,6 +49,8 @@ pub struct SolverBody {
     pub is_blocked: bool,
     /// Fraction of the displacement of a fast body along which its near pairs are known, 0 to 1. The body stops there.
     pub searched_fraction: f64,
+    /// Whether this body rotated or moved so far in this tick that gaps cannot be extrapolated to the end of the tick.
+    pub has_curved_motion: bool,
 }
 
 impl SolverBody {
@@ -73,6 +75,7 @@ impl SolverBody {
             is_fast: false,
             is_blocked: false,
             searched_fraction: 1.0,
+            has_curved_motion: false,
         }
     }
 

@@ -7,16 +7,15 @@ pub mod worst_case;
 
 use crate::collide::broad_phase::LookUps;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
-use crate::collide::toi::{FAST_M, ToiBudget, collide_ahead};
+use crate::collide::toi::{FAST_M, ToiBudget, collide_after_rotation, collide_ahead};
 use crate::impact_states;
 use crate::input::CouplingInput;
 use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
-use crate::shape::features::FeatureCache;
+use crate::shape::features::{FeatureCache, FeatureId};
 use crate::solve::contact_work::limit_work;
 use crate::solve::coupling::{ImplicitCoupling, clear_coupling};
-use crate::solve::energy::EnergyBalance;
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
@@ -38,6 +37,11 @@ const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
 /// at 1,000 rad/s it lowers gaps by millimetres; with no limit, bodies that touch would be pushed apart by as much. With
 /// zero, a gas of elastic boxes would lose 1e-6 of its energy.
 const MAX_ROTATION_DEPTH_M: f64 = 2e-4;
+/// Error of a reported gap above which it is found in the poses at the end of the tick, m. A gap extrapolated from the
+/// start of the tick ignores ½ θ² r.
+const MAX_GAP_ERROR_M: f64 = 5e-6;
+/// Displacement in one tick above which a reported gap is found in the poses at the end of the tick, m.
+const MAX_LINEAR_MOTION_M: f64 = FAST_M / 2.0;
 /// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
 /// body that moves farther has its displacement shortened instead.
 const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
@@ -78,7 +82,7 @@ fn step<P: Policy>(
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
     state.update_energy(scene, &TickEnergy { solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool });
-    output(scene, workspace, &state.energy, force_on_tool, &impacts)
+    output::<P>(scene, state, workspace, force_on_tool, &impacts)
 }
 
 /// Adds the coupling to the tool's velocity and mass and returns it; `None` if the tool is not held.
@@ -202,11 +206,12 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         let neighbour_reach = capped(if reach_a > reach_b { reach_a } else { reach_b });
         // Contact loads that are not known yet can push a body in a pile sideways.
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
-        let aside = if is_in_pile { neighbour_reach } else { 0.0 };
+        let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
+        let near = Near { margin_m: MARGIN_M + neighbour_reach, aside_m, had_contact_load: is_in_pile };
         let found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
         } else {
-            find_geometry(&a, &b, reach, (neighbour_reach, aside), &mut pair.features, &mut budget)
+            find_geometry(&a, &b, reach, near, &mut pair.features, &mut budget)
         };
         match found {
             Some((mut geometry, centres)) => {
@@ -345,10 +350,10 @@ fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
 
 /// Returns the output of the step: force on the hand, contacts, penetration and energy balance.
 #[inline(never)]
-fn output(
+fn output<P: Policy>(
     scene: &Scene,
-    workspace: &Workspace,
-    energy: &EnergyBalance,
+    state: &State,
+    workspace: &mut Workspace,
     force_on_tool: Vector2<f64>,
     impacts: &ImpactTotals,
 ) -> StepOutput {
@@ -356,16 +361,21 @@ fn output(
         force_on_hand_n: -force_on_tool,
         impacts: impacts.count,
         pairs_dropped: workspace.look_ups.dropped,
-        energy: *energy,
+        energy: state.energy,
         ..StepOutput::default()
     };
+    let any_curved = find_curved_motions(scene, workspace) || P::FORCED;
+    let bodies = &workspace.solver_bodies.all;
     let tool = scene.tool.map(|tool| tool.body);
     for manifold in &workspace.manifolds {
+        let is_curved = manifold.bodies.iter().any(|&body| bodies[body].has_curved_motion);
         let mut loaded = 0;
         let mut penetration: f64 = 0.0;
         for point in 0..manifold.count {
             loaded += u32::from(manifold.impulse.normal[point] > 0.0);
-            penetration = penetration.max(-manifold.penetration_gap_after(&workspace.solver_bodies.all, point));
+            if !is_curved {
+                penetration = penetration.max(-manifold.penetration_gap_after(bodies, point));
+            }
         }
         output.contacts += loaded;
         output.penetration_m = output.penetration_m.max(penetration);
@@ -376,29 +386,84 @@ fn output(
             output.tool_tangent_n += manifold.impulse.tangent / TICK_S;
         }
     }
+    if any_curved {
+        add_true_penetration::<P>(scene, state, workspace, &mut output);
+    }
     output
 }
 
+/// Finds the bodies for which a gap at the end of the tick cannot be extrapolated from its start. Returns whether there
+/// are any.
+#[inline]
+fn find_curved_motions(scene: &Scene, workspace: &mut Workspace) -> bool {
+    let mut any = false;
+    for &body in &scene.dynamic_bodies {
+        let moved = &mut workspace.solver_bodies.all[body];
+        let rotation_squared = moved.rotation_step_rad * moved.rotation_step_rad;
+        moved.has_curved_motion = 0.5 * rotation_squared * scene.bodies[body].reach_m > MAX_GAP_ERROR_M
+            || moved.displacement.norm_squared() > MAX_LINEAR_MOTION_M * MAX_LINEAR_MOTION_M;
+        any |= moved.has_curved_motion;
+    }
+    any
+}
+
+/// Adds the penetration of the near pairs whose motion was curved, found in their poses at the end of the tick.
+#[cold]
+fn add_true_penetration<P: Policy>(scene: &Scene, state: &State, workspace: &Workspace, output: &mut StepOutput) {
+    let tool = scene.tool.map(|tool| tool.body);
+    for pair in state.broad_phase.table.pairs() {
+        let bodies = pair.bodies.map(|body| body as usize);
+        if !P::FORCED && !bodies.iter().any(|&body| workspace.solver_bodies.all[body].has_curved_motion) {
+            continue;
+        }
+        let side =
+            |which: usize| PairSide::new(pair, which, scene, &state.placed, &state.bodies, (Vector2::zeros(), 0.0));
+        let penetration = if P::FORCED {
+            worst_case::slowest_penetration_m(&side(0), &side(1))
+        } else {
+            penetration_m(&side(0), &side(1), pair.features)
+        };
+        output.penetration_m = output.penetration_m.max(penetration);
+        if tool.is_some_and(|tool| bodies.contains(&tool)) {
+            output.tool_penetration_m = output.tool_penetration_m.max(penetration);
+        }
+    }
+}
+
+/// Returns the penetration of a pair in its present poses, m: the depth along the face where it is least, not along the
+/// face of the last tick.
+fn penetration_m(a: &PairSide, b: &PairSide, mut features: FeatureCache) -> f64 {
+    features.face = FeatureId::default();
+    collide(a, b, Near::within(0.0), &mut features).map_or(0.0, |geometry| -geometry.apart_m)
+}
+
 /// Returns the contact of a pair, with the centres of mass of its bodies in the poses of the contact. In this tick, the
-/// pair can close by `reach_m`, or by `neighbour_reach_m` after an impact, and a corner that is up to `aside_m` beside
-/// a face can move in front of it.
+/// pair can close by `reach_m`; the margin in `near` covers what an impact can add.
 #[inline]
 fn find_geometry(
     a: &PairSide,
     b: &PairSide,
     reach_m: f64,
-    (neighbour_reach_m, aside_m): (f64, f64),
+    mut near: Near,
     features: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
-        && let Some(ahead) = collide_ahead(a, b, MARGIN_M, features, budget)
+        && let Some(ahead) = collide_ahead(a, b, (MARGIN_M, MARGIN_FACTOR * reach_m), features, budget)
     {
         return Some(ahead);
     }
-    let closing_m = MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
-    let margin = MARGIN_M + if closing_m > neighbour_reach_m { closing_m } else { neighbour_reach_m };
-    collide(a, b, Near { margin_m: margin, aside_m }, features).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
+    let margin_m = MARGIN_M + MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
+    if margin_m > near.margin_m {
+        near.margin_m = margin_m;
+    }
+    let geometry = collide(a, b, near, features)?;
+    if reach_m <= FAST_M
+        && let Some(later) = collide_after_rotation(a, b, &geometry, near, features)
+    {
+        return Some(later);
+    }
+    Some((geometry, [a.centre_m, b.centre_m]))
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point

@@ -85,8 +85,8 @@ pub(super) fn load_pairs(scene: &Scene, state: &mut State, pairs: &[[u32; 2]]) {
     pairs.iter().for_each(|&pieces| table.insert(Pair::new(scene, pieces)));
 }
 
-/// Performs the slowest search for a contact, by brute force instead of a walk and over all faces, and then returns an
-/// artificial contact with two points. The first pair, which is the slowest, also uses up the budget of advances.
+/// Performs the slowest search for a contact, by brute force instead of a walk and over all faces, in two poses, and then
+/// returns an artificial contact with two points. The first pair, which is the slowest, also uses up the budget of advances.
 pub(super) fn slowest_geometry(
     a: &PairSide,
     b: &PairSide,
@@ -96,7 +96,9 @@ pub(super) fn slowest_geometry(
     while budget.take_advance() {
         apart_m += slowest_distance_m(a, b);
     }
-    apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
+    for _ in 0..2 {
+        apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
+    }
     let centres = [a.centre_m, b.centre_m];
     // The sum is finite and does not matter; it keeps the searches above from being optimised away.
     Some((flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)), centres))
@@ -112,6 +114,12 @@ pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudge
         sum_m += slowest_gap_m(a, b);
     }
     SafeFraction { fraction: if sum_m.is_nan() { 0.0 } else { 1.0 }, is_uncertain: false }
+}
+
+/// Performs the slowest search for the penetration of a pair, by brute force instead of a walk and over all faces.
+/// Returns a finite number that depends on the result.
+pub(super) fn slowest_penetration_m(a: &PairSide, b: &PairSide) -> f64 {
+    (slowest_distance_m(a, b) + slowest_gap_m(a, b)).clamp(0.0, 1e-9)
 }
 
 fn slowest_distance_m(a: &PairSide, b: &PairSide) -> f64 {

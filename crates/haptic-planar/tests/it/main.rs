@@ -16,6 +16,7 @@ mod rolling;
 mod seams;
 mod simultaneous_impacts;
 mod sliding;
+mod slots;
 mod stacks;
 mod starvation;
 mod worst_case;
