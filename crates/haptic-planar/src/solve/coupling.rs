@@ -1,16 +1,22 @@
 //! The coupling of one tick, solved inside the step.
 //!
-//! Backward Euler: M̂ = M + J_hᵀ(T B + T² K)J_h, v = M̂⁻¹[M v₀ + T f + T J_hᵀ(K (x_d − x_h) + B ẋ_d)]. Here x_d is the
-//! position of the hand and x_h that of the handle. If no contact carries load, the midpoint rule is used instead,
-//! because it has no numerical damping and keeps the frequency of the oscillation. Both rules store the same energy, so
-//! the step can switch between them from tick to tick.
+//! The force on the tool is F = K (s₀ + Θ Δs) + B Δs/T, where s₀ is the stretch at the start of the tick (hand minus
+//! handle) and Δs its change. Θ = ½ is the midpoint rule and Θ = 1 backward Euler; [`Constrained`] chooses between the
+//! two for each direction. The unknown is the mean velocity v̄ of the tool:
+//!
+//!   [M (2 − P) + T² J̄ᵀ Z J̄] v̄ = M (2 − P) v₀ + T f + T J̄ᵀ (K s₀ + Z Δhand) + impulses,   Z = K Θ + B/T.
+//!
+//! J̄ uses the secant arm of the handle, so J̄ T v̄ is exactly the displacement of the handle and the force does exactly
+//! the work that the energy balance counts. Both rules store the same energy, so the step can switch between them from
+//! tick to tick.
 
 use crate::input::CouplingInput;
-use crate::math::integrate_rotation;
-use crate::math::rotate;
-use crate::math::{cross, spin_cross};
+use crate::math::{cross, rotate, secant_arm, spin_cross};
 use crate::scene::body_state::BodyState;
 use crate::scene::{Scene, Tool};
+use crate::solve::constrained::Constrained;
+use crate::solve::fixed_point::FixedPoint;
+use crate::solve::policy::Policy;
 use crate::solve::solver_body::{CoupledMass, SolverBodies, SolverBody};
 use crate::tick::TICK_S;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
@@ -20,16 +26,29 @@ const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
 /// Damping across a rail, N·s/m; prevents oscillation across the rail.
 const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
 
+/// Maximum number of linear solves for one free motion of the tool: two to four for a handle off centre, four to ten if
+/// the force limit is reached too.
+pub const MAX_SOLVES: usize = 32;
+/// Error of the rotation in a free motion that is tolerated, rad. With a larger one, a handle off centre would gain or
+/// lose energy.
+const ROTATION_TOLERANCE_RAD: f64 = 1e-15;
+/// Error of the saturated fraction of the gains that is tolerated in a free motion.
+const FRACTION_TOLERANCE: f64 = 1e-13;
+/// Error of the saturated fraction above which a free motion that did not converge is discarded.
+const MAX_FRACTION_ERROR: f64 = 1e-9;
+
 /// The coupling of one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct ImplicitCoupling {
     tool: Tool,
     mass_kg: f64,
     inertia_kg_m2: f64,
-    /// Vector from the centre of mass to the handle in the middle of the tick, world, m.
+    /// Vector from the centre of mass to the handle at the start of the tick, world, m.
+    start_arm_m: Vector2<f64>,
+    /// Secant arm of the handle for the predicted rotation of the tick, world, m.
     arm_m: Vector2<f64>,
-    stiffness: Matrix2<f64>,
-    damping: Matrix2<f64>,
+    stiffness: f64,
+    damping: f64,
     angular_stiffness: f64,
     angular_damping: f64,
     /// Vector from the handle at the start of the tick to the hand at its end, world, m.
@@ -37,83 +56,115 @@ pub struct ImplicitCoupling {
     hand_displacement_m: Vector2<f64>,
     /// Rest angle of the tool minus its angle at the start of the tick, rad.
     twist_rad: f64,
-    saturated: bool,
+    /// Fraction of the gains that keeps the predicted force within the limit, at most 1.
+    fraction: f64,
     max_force_n: f64,
     /// Unit direction of the rail, if there is one.
     rail: Option<Vector2<f64>>,
-    full_stiffness: f64,
 }
 
-/// The tool's motion in this tick without contacts.
+/// The tool's motion in a tick, of which the contacts are known.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeMotion {
-    /// Velocity at the end of the tick, world, m/s.
-    pub velocity: Vector2<f64>,
-    /// Angular velocity at the end of the tick, rad/s.
-    pub angular_velocity: f64,
-    /// Displacement of the centre of mass, world, m.
-    pub displacement: Vector2<f64>,
-    /// Change of the angle, rad.
-    pub rotation_step_rad: f64,
-    /// Displacement of the handle, world, m.
-    pub handle_displacement: Vector2<f64>,
+    /// Mean velocity over the tick (x, y, angle), world, m/s and rad/s.
+    pub mean: Vector3<f64>,
+    /// Velocity at the end of the tick (x, y, angle), world, m/s and rad/s.
+    pub end: Vector3<f64>,
+    /// Impulse of all forces other than the coupling (x, y, angle), world, N·s and N·m·s.
+    pub impulse: Vector3<f64>,
+    /// Mean coupling force on the tool, world, N.
+    pub force: Vector2<f64>,
+    /// Change of the mean velocity by an impulse.
+    response: Matrix3<f64>,
+}
+
+impl FreeMotion {
+    /// Returns the displacement of the centre of mass, world, m.
+    pub fn displacement(&self) -> Vector2<f64> {
+        self.mean.xy() * TICK_S
+    }
+
+    /// Returns the change of the angle, rad.
+    pub fn rotation_step_rad(&self) -> f64 {
+        self.mean.z * TICK_S
+    }
+
+    /// Adds the impulse along `row` that moves the tool `by_m` farther along it, to first order: only the mean velocity
+    /// and the impulse change. Returns the size of the impulse, N·s.
+    pub fn displace(&mut self, row: Vector3<f64>, by_m: f64) -> f64 {
+        let change = self.response * row;
+        let size = by_m / (row.dot(&change) * TICK_S);
+        self.mean += change * size;
+        self.impulse += row * size;
+        size
+    }
+}
+
+/// Coefficients of the coupling force F = K s₀ + Z Δs and of the torque.
+struct Coefficients {
+    /// K, N/m.
+    stiffness: Matrix2<f64>,
+    /// Z = K Θ + B/T, N/m.
+    implicit: Matrix2<f64>,
+    /// The same for the rotation, N·m/rad.
+    angular: f64,
 }
 
 impl ImplicitCoupling {
     /// Creates the coupling of this tick. If the predicted force exceeds the limit, the gains are reduced until it does
     /// not, so that the same limited force acts on the hand and on the tool.
     pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, rest_angle_rad: f64) -> Self {
-        let stretch = input.hand_m - (body_state.centre_m + rotate(body_state.rotation, tool.handle_m));
-        let arm = middle_arm(tool, body_state);
+        let start_arm = rotate(body_state.rotation, tool.handle_m);
+        let stretch = input.hand_m - (body_state.centre_m + start_arm);
+        let arm = secant_arm(start_arm, body_state.angular_velocity_rad_per_s * TICK_S);
         let hand_displacement = input.hand_m - input.hand_before_m;
         let handle_displacement =
             (body_state.velocity_m_per_s + spin_cross(body_state.angular_velocity_rad_per_s, arm)) * TICK_S;
         let (k, b) = (input.stiffness_n_per_m, input.damping_n_s_per_m);
         let predicted = (stretch - handle_displacement) * k + (hand_displacement - handle_displacement) * (b / TICK_S);
-        let fraction = shrink(predicted, input);
-        let (stiffness, damping) = gains(k * fraction, b * fraction, input.rail);
         Self {
             tool,
             mass_kg: scene.bodies[tool.body].mass_kg,
             inertia_kg_m2: scene.bodies[tool.body].inertia_kg_m2,
+            start_arm_m: start_arm,
             arm_m: arm,
-            stiffness,
-            damping,
+            stiffness: k,
+            damping: b,
             angular_stiffness: input.angular_stiffness_n_m_per_rad,
             angular_damping: input.angular_damping_n_m_s_per_rad,
             stretch_m: stretch,
             hand_displacement_m: hand_displacement,
             twist_rad: rest_angle_rad - body_state.angle_rad,
-            saturated: fraction < 1.0,
+            fraction: shrink(predicted, input),
             max_force_n: input.max_force_n,
             rail: input.rail,
-            full_stiffness: k,
         }
     }
 
     /// Adds the coupling to the tool's velocity and mass, for the contact solve. Real-time: at most one 3×3 inverse.
     pub fn apply(&self, solver_bodies: &mut SolverBodies, body_state: &BodyState) {
-        let resistance = self.damping * TICK_S + self.stiffness * (TICK_S * TICK_S);
-        let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
-        let pull = self.stiffness * self.stretch_m * TICK_S + self.damping * self.hand_displacement_m;
-        let twist = self.angular_stiffness * self.twist_rad * TICK_S;
         let solver_body = &mut solver_bodies.all[self.tool.body];
-        let momentum = solver_body.velocity * self.mass_kg + pull;
-        let angular = solver_body.angular_velocity * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
         if self.is_plain() {
-            solver_body.augmented_inverse_mass = 1.0 / (self.mass_kg + resistance.m11);
+            let (k, b) = (self.stiffness * self.fraction, self.damping * self.fraction);
+            let pull = self.stretch_m * (k * TICK_S) + self.hand_displacement_m * b;
+            let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
+            let angular =
+                solver_body.angular_velocity * self.inertia_kg_m2 + self.angular_stiffness * self.twist_rad * TICK_S;
+            solver_body.augmented_inverse_mass = 1.0 / (self.mass_kg + b * TICK_S + k * (TICK_S * TICK_S));
             solver_body.augmented_inverse_inertia = 1.0 / (self.inertia_kg_m2 + angular_resistance);
-            solver_body.velocity = momentum * solver_body.augmented_inverse_mass;
+            solver_body.velocity = (solver_body.velocity * self.mass_kg + pull) * solver_body.augmented_inverse_mass;
             solver_body.angular_velocity = angular * solver_body.augmented_inverse_inertia;
             solver_bodies.coupled_mass = None;
         } else {
-            let inverse = self.inverse(resistance, angular_resistance);
-            let free = inverse * Vector3::new(momentum.x, momentum.y, angular);
+            let coefficients = self.coefficients(self.fraction, None);
+            let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
+            let momentum = vector3(solver_body.velocity, solver_body.angular_velocity).component_mul(&mass);
+            let inverse = self.inverse(Matrix3::from_diagonal(&mass), self.arm_m, &coefficients);
+            let free = inverse * (momentum + self.pull(self.arm_m, &coefficients));
             // The momentum includes the pull at the handle, and the matrix includes the resistance there.
             solver_body.augmented_inverse_mass = inverse.m11;
             solver_body.augmented_inverse_inertia = inverse.m33;
-            solver_body.velocity = free.xy();
-            solver_body.angular_velocity = free.z;
+            (solver_body.velocity, solver_body.angular_velocity) = (free.xy(), free.z);
             solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
         }
         let solver_body = &mut solver_bodies.all[self.tool.body];
@@ -125,11 +176,11 @@ impl ImplicitCoupling {
     /// Applies an impact on the tool at the time τ after the start of the tick: v += M̂⁻¹ (M + τ (T K + B)) ΔV. Without
     /// the coupling, the impact would change the velocity by ΔV = (dv, dw).
     pub fn apply_impact(&self, solver_bodies: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
-        let late = (self.stiffness * TICK_S + self.damping) * tau_s;
-        let force = late * (dv + spin_cross(dw, self.arm_m));
-        let angular_resistance = (self.angular_stiffness * TICK_S + self.angular_damping) * tau_s;
+        let coefficients = self.coefficients(self.fraction, None);
+        let late_s2 = tau_s * TICK_S;
+        let force = coefficients.implicit * (dv + spin_cross(dw, self.arm_m)) * late_s2;
         let impulse = dv * self.mass_kg + force;
-        let angular = dw * (self.inertia_kg_m2 + angular_resistance) + cross(self.arm_m, force);
+        let angular = dw * (self.inertia_kg_m2 + coefficients.angular * late_s2) + cross(self.arm_m, force);
         solver_bodies.apply_impulse(self.tool.body, impulse, angular);
     }
 
@@ -138,12 +189,10 @@ impl ImplicitCoupling {
     #[inline(always)]
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
-        let step = self.handle_displacement(
-            solver_body.velocity * TICK_S + solver_body.shift,
-            solver_body.angular_velocity * TICK_S + solver_body.shift_angle,
-        );
-        let force =
-            self.stiffness * (self.stretch_m - step) + self.damping * (self.hand_displacement_m - step) / TICK_S;
+        let step = solver_body.velocity * TICK_S
+            + solver_body.shift
+            + spin_cross(solver_body.angular_velocity * TICK_S + solver_body.shift_angle, self.arm_m);
+        let force = self.force(step, &self.coefficients(self.fraction, None));
         let clipped = self.clipped(force);
         if clipped == force {
             return force;
@@ -167,73 +216,165 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Whether the coupling allows the midpoint rule in this tick: the gains are not reduced by the force limit, and
-    /// there is no rail.
-    pub fn allows_midpoint(&self) -> bool {
-        !self.saturated && self.rail.is_none()
-    }
-
-    /// Whether a force is within the force limit of the coupling.
-    pub fn within_limit(&self, force: Vector2<f64>) -> bool {
-        force.norm_squared() <= self.max_force_n * self.max_force_n
-    }
-
-    /// Returns the tool's free motion by the midpoint rule, from the state at the start of the tick.
-    pub fn midpoint(&self, start: &BodyState, gravity: Vector2<f64>) -> FreeMotion {
-        let (v0, w0) = (start.velocity_m_per_s, start.angular_velocity_rad_per_s);
-        let handle_speed = v0 + spin_cross(w0, self.arm_m);
-        let middle = self.stretch_m - self.hand_displacement_m / 2.0 - handle_speed * (TICK_S / 4.0);
-        let pull = self.stiffness * middle * TICK_S
-            + self.damping * (self.hand_displacement_m - handle_speed * (TICK_S / 2.0));
-        let twist = (self.angular_stiffness * (self.twist_rad - w0 * (TICK_S / 4.0)) - self.angular_damping * w0 / 2.0)
-            * TICK_S;
-        let momentum = (v0 + gravity * TICK_S) * self.mass_kg + pull;
-        let angular = w0 * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
-        let (v1, w1) = self.midpoint_response(momentum, angular);
-        let (displacement, rotation_step_rad) = (mean_displacement(v0, v1), (w0 + w1) * (TICK_S / 2.0));
-        FreeMotion {
-            velocity: v1,
-            angular_velocity: w1,
-            displacement,
-            rotation_step_rad,
-            handle_displacement: self.handle_displacement(displacement, rotation_step_rad),
+    /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
+    /// if the force limit is reached and no motion was found that keeps it. The rule is the midpoint rule; across a
+    /// rail, it is backward Euler. Real-time: at most [`MAX_SOLVES`] 3×3 solves.
+    pub fn free_motion<P: Policy>(&self, start: &BodyState, impulse: Vector3<f64>) -> Option<FreeMotion> {
+        let mut fraction = FixedPoint::from(self.fraction);
+        let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * TICK_S);
+        let mut result = None;
+        for _ in 0..MAX_SOLVES {
+            let arm = secant_arm(self.start_arm_m, rotation.x);
+            let motion = self.motion(start, impulse, arm, fraction.x);
+            let step = motion.displacement() + spin_cross(motion.rotation_step_rad(), arm);
+            let wanted = self.saturated_fraction(step);
+            let error = (wanted - fraction.x).abs();
+            let has_rotation = (motion.rotation_step_rad() - rotation.x).abs()
+                <= ROTATION_TOLERANCE_RAD * (1.0 + 8.0 * rotation.x.abs())
+                || self.is_central();
+            if has_rotation && error <= FRACTION_TOLERANCE && !P::FORCED {
+                return Some(motion);
+            }
+            if has_rotation {
+                fraction.improve(wanted);
+                rotation = FixedPoint::from(motion.rotation_step_rad());
+            } else {
+                rotation.improve(motion.rotation_step_rad());
+            }
+            result = (error <= MAX_FRACTION_ERROR || P::FORCED).then_some(motion);
         }
+        result
     }
 
-    /// Changes a free motion so that the point with the lever arm `arm_m` moves `by_m` farther along `direction`.
-    /// Returns the impulse that this takes, N·s.
-    pub fn displace(&self, free_motion: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
-        let (dv, dw) = self.midpoint_response(direction, arm_m);
-        let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
-        let impulse = by_m / give;
-        free_motion.velocity += dv * impulse;
-        free_motion.angular_velocity += dw * impulse;
-        free_motion.displacement += dv * (impulse * TICK_S / 2.0);
-        free_motion.rotation_step_rad += dw * (impulse * TICK_S / 2.0);
-        free_motion.handle_displacement =
-            self.handle_displacement(free_motion.displacement, free_motion.rotation_step_rad);
-        impulse
+    /// Returns the tool's velocity (x, y, angle) at the end of a free motion with the predicted arm and fraction of the
+    /// gains.
+    pub fn midpoint_velocity(&self, start: &BodyState, gravity: Vector2<f64>) -> Vector3<f64> {
+        self.motion(start, vector3(gravity * (self.mass_kg * TICK_S), 0.0), self.arm_m, self.fraction).end
     }
 
-    /// Returns the change of the tool's linear and angular velocity by an impulse and an angular impulse under the
-    /// midpoint rule.
-    fn midpoint_response(&self, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
-        let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
-        let angular_resistance =
-            self.angular_damping * (TICK_S / 2.0) + self.angular_stiffness * (TICK_S * TICK_S / 4.0);
+    /// Returns the tool's motion for a given arm and fraction of the gains.
+    #[inline(always)]
+    fn motion(&self, start: &BodyState, impulse: Vector3<f64>, arm: Vector2<f64>, fraction: f64) -> FreeMotion {
+        let v0 = vector3(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
+        let mut constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
         if self.is_plain() {
-            (impulse / (self.mass_kg + resistance.m11), angular / (self.inertia_kg_m2 + angular_resistance))
-        } else {
-            let change = self.inverse(resistance, angular_resistance) * Vector3::new(impulse.x, impulse.y, angular);
-            (change.xy(), change.z)
+            return self.plain_motion(v0, impulse, fraction);
+        }
+        if let Some(axis) = self.rail {
+            constrained.add(at_handle(across(axis), arm));
+        }
+        let coefficients = self.coefficients(fraction, Some(&constrained));
+        let inertia = constrained.matrix();
+        let response = self.inverse(inertia, arm, &coefficients);
+        let mean = response * (inertia * v0 + impulse + self.pull(arm, &coefficients));
+        let step = mean.xy() * TICK_S + spin_cross(mean.z * TICK_S, arm);
+        let force = self.force(step, &coefficients);
+        FreeMotion { mean, end: constrained.end_velocity(v0, mean), impulse, force, response }
+    }
+
+    /// Returns the motion of a tool that is held at its centre of mass, without a rail.
+    fn plain_motion(&self, v0: Vector3<f64>, impulse: Vector3<f64>, fraction: f64) -> FreeMotion {
+        let stiffness = self.stiffness * fraction;
+        let implicit = stiffness / 2.0 + self.damping * fraction / TICK_S;
+        let angular = self.angular_stiffness / 2.0 + self.angular_damping / TICK_S;
+        let pull = (self.stretch_m - self.hand_displacement_m) * stiffness + self.hand_displacement_m * implicit;
+        let twist = self.angular_stiffness * self.twist_rad;
+        let response = 1.0 / (2.0 * self.mass_kg + implicit * (TICK_S * TICK_S));
+        let angular_response = 1.0 / (2.0 * self.inertia_kg_m2 + angular * (TICK_S * TICK_S));
+        let mean = (v0.xy() * (2.0 * self.mass_kg) + impulse.xy() + pull * TICK_S) * response;
+        let spin = (v0.z * (2.0 * self.inertia_kg_m2) + impulse.z + twist * TICK_S) * angular_response;
+        let mean = vector3(mean, spin);
+        FreeMotion {
+            mean,
+            end: mean * 2.0 - v0,
+            impulse,
+            force: pull - mean.xy() * (implicit * TICK_S),
+            response: Matrix3::from_diagonal(&Vector3::new(response, response, angular_response)),
         }
     }
 
-    /// Returns the coupling force on the tool by the midpoint rule, in a tick in which the handle moves by `step`,
-    /// world, N.
-    pub fn midpoint_force(&self, step: Vector2<f64>) -> Vector2<f64> {
-        self.stiffness * (self.stretch_m - (self.hand_displacement_m + step) / 2.0)
-            + self.damping * (self.hand_displacement_m - step) / TICK_S
+    /// Returns the fraction of the gains at which a free motion with the given displacement of the handle keeps the
+    /// force limit and creates no energy.
+    ///
+    /// The spring's potential U becomes linear where its force reaches the limit L. With the unlimited force w = K s̄ +
+    /// B Δs/T, its parts E = K s̄·Δs and D = |Δs|² B/T of the work, and ΔU = κ E, the force F = p w is within the limit
+    /// if p ≤ L/|w| and passive if F·Δs ≥ ΔU. Without a damper, p = κ is the discrete gradient of U, which is lossless.
+    /// With one, p is chosen so that F·Δs = ΔU + D while the stretch grows, and F·Δs ≥ ΔU while it shrinks.
+    fn saturated_fraction(&self, step: Vector2<f64>) -> f64 {
+        let limit = self.max_force_n;
+        let change = self.limited_part(self.hand_displacement_m - step);
+        let end = self.limited_part(self.stretch_m - step);
+        let start = end - change;
+        let spring = (start + end) * (0.5 * self.stiffness);
+        let wanted = spring + change * (self.damping / TICK_S);
+        let reach = limit / self.stiffness;
+        let square = reach * reach;
+        if wanted.norm_squared() <= limit * limit && start.norm_squared() <= square && end.norm_squared() <= square {
+            return 1.0;
+        }
+        let stored = stored_fraction(start.norm(), end.norm(), reach);
+        let (elastic, damped) = (spring.dot(&change), change.norm_squared() * self.damping / TICK_S);
+        let passive = if elastic >= 0.0 {
+            if elastic + damped > 0.0 { (stored * elastic + damped) / (elastic + damped) } else { stored }
+        } else if elastic + damped < 0.0 {
+            stored * elastic / (elastic + damped)
+        } else {
+            1.0
+        };
+        passive.min(limit / wanted.norm()).min(1.0)
+    }
+
+    /// Returns the part of a vector on which the force limit acts: the component along the rail, if there is one.
+    fn limited_part(&self, vector: Vector2<f64>) -> Vector2<f64> {
+        self.rail.map_or(vector, |axis| axis * axis.dot(&vector))
+    }
+
+    /// Returns the coefficients of the force with this fraction of the gains, for backward Euler or for the given
+    /// constrained directions. Across a rail, the stiffness and damping of the rail apply, by backward Euler.
+    fn coefficients(&self, fraction: f64, constrained: Option<&Constrained>) -> Coefficients {
+        let (k, b) = (self.stiffness * fraction, self.damping * fraction);
+        let (linear, angular) = constrained.map_or_else(
+            || (Matrix2::identity(), 1.0),
+            |constrained| {
+                let linear = (Matrix2::identity() + constrained.linear_part()) * 0.5;
+                (linear, 0.5 + 0.5 * constrained.angular_part())
+            },
+        );
+        let angular = self.angular_stiffness * angular + self.angular_damping / TICK_S;
+        let identity = Matrix2::identity();
+        let Some(axis) = self.rail else {
+            return Coefficients { stiffness: identity * k, implicit: linear * k + identity * (b / TICK_S), angular };
+        };
+        let along = axis * axis.transpose();
+        let across = identity - along;
+        let end_part = axis.dot(&(linear * axis));
+        Coefficients {
+            stiffness: along * k + across * RAIL_STIFFNESS_N_PER_M,
+            implicit: along * (k * end_part + b / TICK_S)
+                + across * (RAIL_STIFFNESS_N_PER_M + RAIL_DAMPING_N_S_PER_M / TICK_S),
+            angular,
+        }
+    }
+
+    /// Returns the impulse of the coupling on a tool that does not move (x, y, angle), N·s and N·m·s.
+    fn pull(&self, arm: Vector2<f64>, coefficients: &Coefficients) -> Vector3<f64> {
+        let pull = coefficients.stiffness * (self.stretch_m - self.hand_displacement_m)
+            + coefficients.implicit * self.hand_displacement_m;
+        vector3(pull, cross(arm, pull) + self.angular_stiffness * self.twist_rad) * TICK_S
+    }
+
+    /// Returns the coupling force on the tool in a tick in which the handle moves by `step`, world, N.
+    fn force(&self, step: Vector2<f64>, coefficients: &Coefficients) -> Vector2<f64> {
+        coefficients.stiffness * (self.stretch_m - self.hand_displacement_m)
+            + coefficients.implicit * (self.hand_displacement_m - step)
+    }
+
+    /// Returns the coupling force on the tool by the midpoint rule, in a tick in which the centre of mass and the angle
+    /// change by the given amounts, world, N. Without a force limit.
+    pub fn midpoint_force(&self, displacement: Vector2<f64>, rotation_step_rad: f64) -> Vector2<f64> {
+        let constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+        let step = self.handle_displacement(displacement, rotation_step_rad);
+        self.force(step, &self.coefficients(self.fraction, Some(&constrained)))
     }
 
     /// Returns the energy stored in the coupling for the given positions of hand and handle and the given twist, J.
@@ -247,20 +388,19 @@ impl ImplicitCoupling {
         self.spring_j(along.abs()) + 0.5 * RAIL_STIFFNESS_N_PER_M * across.norm_squared() + angular
     }
 
-    /// Returns the energy of the spring at a stretch, J. Uses the full stiffness, because the reduced one differs from
-    /// tick to tick.
+    /// Returns the energy of the spring at a stretch, J.
     fn spring_j(&self, stretch_m: f64) -> f64 {
-        if self.full_stiffness * stretch_m <= self.max_force_n {
-            0.5 * self.full_stiffness * stretch_m * stretch_m
+        if self.stiffness * stretch_m <= self.max_force_n {
+            0.5 * self.stiffness * stretch_m * stretch_m
         } else {
-            self.max_force_n * (stretch_m - 0.5 * self.max_force_n / self.full_stiffness)
+            self.max_force_n * (stretch_m - 0.5 * self.max_force_n / self.stiffness)
         }
     }
 
     /// Returns the change of the energy stored in the coupling over the tick, J.
     pub fn gain_j(&self, start: &BodyState, solver_body: &SolverBody) -> f64 {
         let step = self.handle_displacement(solver_body.displacement, solver_body.rotation_step_rad);
-        let handle = start.centre_m + rotate(start.rotation, self.tool.handle_m);
+        let handle = start.centre_m + self.start_arm_m;
         let hand = handle + self.stretch_m;
         self.stored_j(hand, handle + step, self.twist_rad - solver_body.rotation_step_rad)
             - self.stored_j(hand - self.hand_displacement_m, handle, self.twist_rad)
@@ -270,13 +410,16 @@ impl ImplicitCoupling {
     /// by `rotation`, J.
     pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
         let slip = self.hand_displacement_m - step;
-        (slip.dot(&(self.damping * slip)) + self.angular_damping * rotation * rotation) / TICK_S
+        let along = self.limited_part(slip);
+        let linear = along.norm_squared() * self.damping * self.fraction
+            + (slip - along).norm_squared() * RAIL_DAMPING_N_S_PER_M;
+        (linear + self.angular_damping * rotation * rotation) / TICK_S
     }
 
     /// Returns the displacement of the handle for a displacement of the tool's centre of mass and a change of its
-    /// angle, to first order, as in the solve.
+    /// angle, world, m.
     pub fn handle_displacement(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
-        centre + spin_cross(angle, self.arm_m)
+        centre + spin_cross(angle, secant_arm(self.start_arm_m, angle))
     }
 
     /// Returns the index of the tool.
@@ -289,42 +432,53 @@ impl ImplicitCoupling {
         self.hand_displacement_m
     }
 
-    /// Whether the mass matrix stays diagonal: the handle is at the centre of mass and there is no rail.
-    fn is_plain(&self) -> bool {
-        self.rail.is_none() && self.tool.handle_m == Vector2::zeros()
+    /// Whether the handle is at the centre of mass.
+    fn is_central(&self) -> bool {
+        self.tool.handle_m == Vector2::zeros()
     }
 
-    /// Returns the inverse of the mass matrix plus the coupling's resistance at the handle.
-    fn inverse(&self, resistance: Matrix2<f64>, angular_resistance: f64) -> Matrix3<f64> {
-        let around = spin_cross(1.0, self.arm_m);
-        let lever = resistance * around;
-        let corner = self.inertia_kg_m2 + angular_resistance + around.dot(&lever);
-        let mass = Matrix3::new(
-            self.mass_kg + resistance.m11,
-            resistance.m12,
-            lever.x,
-            resistance.m21,
-            self.mass_kg + resistance.m22,
-            lever.y,
-            lever.x,
-            lever.y,
-            corner,
-        );
-        // The matrix is positive definite: the body's own mass plus a resistance of zero or more.
-        mass.try_inverse().unwrap_or_else(Matrix3::zeros)
+    /// Whether the coupling leaves the mass matrix diagonal: the handle is at the centre of mass and there is no rail.
+    fn is_plain(&self) -> bool {
+        self.rail.is_none() && self.is_central()
+    }
+
+    /// Returns the inverse of an inertia plus T² J̄ᵀ Z J̄, the coupling's resistance at the handle.
+    fn inverse(&self, inertia: Matrix3<f64>, arm: Vector2<f64>, coefficients: &Coefficients) -> Matrix3<f64> {
+        let z = &coefficients.implicit;
+        let around = spin_cross(1.0, arm);
+        let lever = z * around;
+        let corner = coefficients.angular + around.dot(&lever);
+        let resistance = Matrix3::new(z.m11, z.m12, lever.x, z.m21, z.m22, lever.y, lever.x, lever.y, corner);
+        // The matrix is positive definite: an inertia plus a resistance of zero or more.
+        (inertia + resistance * (TICK_S * TICK_S)).try_inverse().unwrap_or_else(Matrix3::zeros)
     }
 }
 
-/// Returns the arm of the handle in the middle of the tick: the chord along which a rotating handle moves is
-/// perpendicular to this arm.
-fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
-    if tool.handle_m == Vector2::zeros() {
-        return Vector2::zeros();
+/// Returns the fraction κ of the potential's change over a tick, ΔU = κ ½ K (|s₁|² − |s₀|²), if the spring force is
+/// constant beyond the stretch `reach`, m. `start` and `end` are |s₀| and |s₁|, m.
+fn stored_fraction(start: f64, end: f64, reach: f64) -> f64 {
+    let (short, long) = if start < end { (start, end) } else { (end, start) };
+    if long <= reach {
+        1.0
+    } else if short >= reach {
+        2.0 * reach / (short + long)
+    } else {
+        1.0 - (long - reach) * (long - reach) / ((long - short) * (long + short))
     }
-    rotate(
-        integrate_rotation(body_state.rotation, body_state.angular_velocity_rad_per_s * (TICK_S / 2.0)),
-        tool.handle_m,
-    )
+}
+
+/// Returns the row of the Jacobian of the handle's velocity along an axis.
+fn at_handle(axis: Vector2<f64>, arm: Vector2<f64>) -> Vector3<f64> {
+    vector3(axis, cross(arm, axis))
+}
+
+/// Returns the direction across a rail.
+fn across(axis: Vector2<f64>) -> Vector2<f64> {
+    spin_cross(1.0, axis)
+}
+
+fn vector3(linear: Vector2<f64>, angular: f64) -> Vector3<f64> {
+    Vector3::new(linear.x, linear.y, angular)
 }
 
 /// Returns the factor, at most 1, by which the gains are reduced to keep the predicted force within the limit.
@@ -336,28 +490,10 @@ fn shrink(predicted: Vector2<f64>, input: &CouplingInput) -> f64 {
     if size > input.max_force_n { input.max_force_n / size } else { 1.0 }
 }
 
-/// Returns the stiffness and damping matrices; across a rail, the stiffness and damping of the rail apply.
-fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f64>) {
-    let all = Matrix2::identity();
-    match rail {
-        None => (all * k, all * b),
-        Some(axis) => {
-            let along = axis * axis.transpose();
-            let across = all - along;
-            (along * k + across * RAIL_STIFFNESS_N_PER_M, along * b + across * RAIL_DAMPING_N_S_PER_M)
-        }
-    }
-}
-
 /// Removes the coupling from the tool's inverse mass.
 pub fn clear_coupling(solver_bodies: &mut SolverBodies, tool: usize) {
     let solver_body: &mut SolverBody = &mut solver_bodies.all[tool];
     solver_body.augmented_inverse_mass = solver_body.inverse_mass;
     solver_body.augmented_inverse_inertia = solver_body.inverse_inertia;
     solver_bodies.coupled_mass = None;
-}
-
-/// Returns the displacement over a tick with the given velocities at its start and end, by the midpoint rule.
-fn mean_displacement(before: Vector2<f64>, after: Vector2<f64>) -> Vector2<f64> {
-    (before + after) * (TICK_S / 2.0)
 }

@@ -1,9 +1,11 @@
 //! Dynamics of one tick: velocities, coupling, impacts, contact solve, position correction and energy balance.
 
 pub(crate) mod block;
+pub(crate) mod constrained;
 pub(crate) mod contact_solver;
 pub(crate) mod coupling;
 pub mod energy;
+pub(crate) mod fixed_point;
 pub mod impact;
 pub(crate) mod impact_queue;
 pub(crate) mod islands;

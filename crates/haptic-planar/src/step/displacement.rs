@@ -8,6 +8,7 @@ use super::{update_pairs, worst_case};
 use crate::collide::narrow::PairSide;
 use crate::collide::toi::{FAST_M, ToiBudget, safe_fraction};
 use crate::scene::Scene;
+use crate::scene::body_state::BodyState;
 use crate::shape::aabb::Aabb;
 use crate::solve::coupling::{FreeMotion, ImplicitCoupling};
 use crate::solve::manifold::Manifold;
@@ -16,7 +17,7 @@ use crate::solve::solver_body::SolverBody;
 use crate::state::State;
 use crate::tick::TICK_S;
 use crate::workspace::Workspace;
-use nalgebra::Vector2;
+use nalgebra::{Vector2, Vector3};
 
 /// Rotation in one tick above which the linear gaps of a body that had an impact are too inaccurate, rad.
 const FAST_ROTATION_RAD: f64 = 0.03;
@@ -46,8 +47,8 @@ pub(super) fn integrate_displacements<P: Policy>(
     let tool = &mut workspace.solver_bodies.all[coupling.body()];
     match free_motion {
         Some(free) => {
-            (tool.velocity, tool.angular_velocity) = (free.velocity, free.angular_velocity);
-            (tool.displacement, tool.rotation_step_rad) = (free.displacement, free.rotation_step_rad);
+            (tool.velocity, tool.angular_velocity) = (free.end.xy(), free.end.z);
+            (tool.displacement, tool.rotation_step_rad) = (free.displacement(), free.rotation_step_rad());
         }
         None => {
             tool.has_contact_load = true;
@@ -55,11 +56,11 @@ pub(super) fn integrate_displacements<P: Policy>(
         }
     }
     use_end_velocity_where_penetrating(workspace);
-    free_motion.map_or(force, |free| coupling.midpoint_force(free.handle_displacement))
+    free_motion.map_or(force, |free| free.force)
 }
 
 /// Returns the tool's free motion by the midpoint rule if the rule can be used: the tool carries no contact load and
-/// had no impact, the motion does not enter a dynamic body, and the force is within the limit.
+/// had no impact, and the motion does not enter a dynamic body.
 #[inline(always)]
 fn tool_free_motion<P: Policy>(
     scene: &Scene,
@@ -68,12 +69,13 @@ fn tool_free_motion<P: Policy>(
     coupling: &ImplicitCoupling,
 ) -> Option<FreeMotion> {
     let tool = &workspace.solver_bodies.all[coupling.body()];
-    if (!coupling.allows_midpoint() || tool.has_contact_load || tool.had_impact) && !P::FORCED {
+    if (tool.has_contact_load || tool.had_impact) && !P::FORCED {
         return None;
     }
-    let free = coupling.midpoint(&state.bodies[coupling.body()], scene.gravity_m_per_s2);
-    let free = slide_off_fixed_bodies(workspace, coupling, free)?;
-    coupling.within_limit(coupling.midpoint_force(free.handle_displacement)).then_some(free)
+    let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
+    let impulse = Vector3::new(weight.x, weight.y, 0.0);
+    let start = &state.bodies[coupling.body()];
+    slide_off_fixed_bodies::<P>(workspace, coupling, start, coupling.free_motion::<P>(start, impulse)?)
 }
 
 /// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls the tool away,
@@ -81,9 +83,10 @@ fn tool_free_motion<P: Policy>(
 /// impulses act on the mean velocity, so they never add energy. Returns `None` for a free motion into a dynamic body,
 /// which is left to the contact solve.
 #[inline(always)]
-fn slide_off_fixed_bodies(
+fn slide_off_fixed_bodies<P: Policy>(
     workspace: &mut Workspace,
     coupling: &ImplicitCoupling,
+    start: &BodyState,
     mut free_motion: FreeMotion,
 ) -> Option<FreeMotion> {
     for _ in 0..SLIDE_PASSES {
@@ -93,9 +96,11 @@ fn slide_off_fixed_bodies(
                 grazed |= slide_off(manifold, &workspace.solver_bodies.all, coupling, &mut free_motion)?;
             }
         }
-        if !grazed {
+        if !grazed && !P::FORCED {
             break;
         }
+        workspace.solver_bodies.all[coupling.body()].has_contact_load = true;
+        free_motion = coupling.free_motion::<P>(start, free_motion.impulse)?;
     }
     Some(free_motion)
 }
@@ -229,8 +234,8 @@ fn slide_off(
     let mut grazed = false;
     for point in 0..manifold.count {
         let (arm, other_arm) = (manifold.arm[side][point] * outward, manifold.arm[1 - side][point] * outward);
-        let closing = direction.dot(&(free_motion.displacement - other.displacement))
-            + arm * free_motion.rotation_step_rad
+        let closing = direction.dot(&(free_motion.displacement() - other.displacement))
+            + arm * free_motion.rotation_step_rad()
             - other_arm * other.rotation_step_rad;
         let gap = manifold.gap_m[point] + closing;
         if gap >= manifold.gap_m[point].min(0.0) {
@@ -239,7 +244,7 @@ fn slide_off(
         if other.inverse_mass > 0.0 {
             return None;
         }
-        manifold.impulse.normal[point] += coupling.displace(free_motion, direction, arm, -gap);
+        manifold.impulse.normal[point] += free_motion.displace(Vector3::new(direction.x, direction.y, arm), -gap);
         grazed = true;
     }
     Some(grazed)
