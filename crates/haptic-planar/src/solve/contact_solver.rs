@@ -24,7 +24,7 @@ const MAX_SWEEPS_OF_FEW: usize = 160;
 /// row is too small to feel (1e-5 m/s is ten nanometres per tick). With few manifolds, the sweeps converge quickly; in
 /// a pile, they never converge completely.
 const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
-    [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
+    [(16, &[(2, 1e-8), (64, 1e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
 /// Velocity change below which the solution counts as exact, m/s.
 const EXACT_M_PER_S: f64 = 1e-9;
 
