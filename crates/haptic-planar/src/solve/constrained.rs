@@ -50,6 +50,11 @@ impl Constrained {
         Some(direction)
     }
 
+    /// Returns the number of constrained directions.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
     /// Returns the momentum M v.
     pub fn momentum(&self, velocity: Vector3<f64>) -> Vector3<f64> {
         self.mass.component_mul(&velocity)
@@ -77,6 +82,11 @@ impl Constrained {
     /// Returns P, restricted to the angular velocity, 0 to 1.
     pub fn angular_part(&self) -> f64 {
         self.directions[..self.count].iter().map(|direction| direction.z * direction.z * self.mass.z).sum()
+    }
+
+    /// Returns a velocity whose component along a direction of [`Self::add`] is replaced with `component`.
+    pub fn with_component(&self, velocity: Vector3<f64>, direction: Vector3<f64>, component: f64) -> Vector3<f64> {
+        velocity + direction * (component - direction.dot(&self.momentum(velocity)))
     }
 
     /// Returns the velocity at the end of a tick with the given velocity at its start and mean velocity.

@@ -10,12 +10,14 @@
 //! the work that the energy balance counts. Both rules store the same energy, so the step can switch between them from
 //! tick to tick.
 
+use crate::collide::warm_start::Mode;
 use crate::input::CouplingInput;
 use crate::math::{cross, rotate, secant_arm, spin_cross};
 use crate::scene::body_state::BodyState;
 use crate::scene::{Scene, Tool};
 use crate::solve::constrained::Constrained;
 use crate::solve::fixed_point::FixedPoint;
+use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::{CoupledMass, SolverBodies, SolverBody};
 use crate::tick::TICK_S;
@@ -36,6 +38,13 @@ const ROTATION_TOLERANCE_RAD: f64 = 1e-15;
 const FRACTION_TOLERANCE: f64 = 1e-13;
 /// Error of the saturated fraction above which a free motion that did not converge is discarded.
 const MAX_FRACTION_ERROR: f64 = 1e-9;
+
+/// Maximum number of times that a tick under contact load is solved again with a better arm or fraction of the gains.
+pub const MAX_REPEATS: usize = 4;
+/// Error of the handle's work above which a tick under contact load is solved again, J.
+const REPEAT_J: f64 = 1e-11;
+/// Relative error of the saturated force above which a tick under contact load is solved again.
+const REPEAT_FRACTION: f64 = 1e-9;
 
 /// The coupling of one tick.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +67,12 @@ pub struct ImplicitCoupling {
     twist_rad: f64,
     /// Fraction of the gains that keeps the predicted force within the limit, at most 1.
     fraction: f64,
+    /// Search for the fraction of the gains under contact load.
+    fraction_search: FixedPoint,
+    /// Constrained directions of a tick under contact load; `None` for backward Euler in all directions.
+    constrained: Option<Constrained>,
+    /// Velocity at the start of the tick (x, y, angle), world, m/s and rad/s.
+    start: Vector3<f64>,
     max_force_n: f64,
     /// Unit direction of the rail, if there is one.
     rail: Option<Vector2<f64>>,
@@ -122,6 +137,7 @@ impl ImplicitCoupling {
             (body_state.velocity_m_per_s + spin_cross(body_state.angular_velocity_rad_per_s, arm)) * TICK_S;
         let (k, b) = (input.stiffness_n_per_m, input.damping_n_s_per_m);
         let predicted = (stretch - handle_displacement) * k + (hand_displacement - handle_displacement) * (b / TICK_S);
+        let fraction = shrink(predicted, input);
         Self {
             tool,
             mass_kg: scene.bodies[tool.body].mass_kg,
@@ -135,16 +151,20 @@ impl ImplicitCoupling {
             stretch_m: stretch,
             hand_displacement_m: hand_displacement,
             twist_rad: rest_angle_rad - body_state.angle_rad,
-            fraction: shrink(predicted, input),
+            fraction,
+            fraction_search: FixedPoint::from(fraction),
+            constrained: None,
+            start: vector3(body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s),
             max_force_n: input.max_force_n,
             rail: input.rail,
         }
     }
 
-    /// Adds the coupling to the tool's velocity and mass, for the contact solve. Real-time: at most one 3×3 inverse.
-    pub fn apply(&self, solver_bodies: &mut SolverBodies, body_state: &BodyState) {
+    /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the velocity
+    /// of the solve is the mean velocity of the tick; otherwise, it is also that at its end. Real-time: at most one 3×3 inverse.
+    pub fn apply(&self, solver_bodies: &mut SolverBodies) {
         let solver_body = &mut solver_bodies.all[self.tool.body];
-        if self.is_plain() {
+        if self.is_plain() && self.constrained.is_none() {
             let (k, b) = (self.stiffness * self.fraction, self.damping * self.fraction);
             let pull = self.stretch_m * (k * TICK_S) + self.hand_displacement_m * b;
             let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
@@ -156,10 +176,12 @@ impl ImplicitCoupling {
             solver_body.angular_velocity = angular * solver_body.augmented_inverse_inertia;
             solver_bodies.coupled_mass = None;
         } else {
-            let coefficients = self.coefficients(self.fraction, None);
+            let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
             let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
-            let momentum = vector3(solver_body.velocity, solver_body.angular_velocity).component_mul(&mass);
-            let inverse = self.inverse(Matrix3::from_diagonal(&mass), self.arm_m, &coefficients);
+            let inertia = self.constrained.map_or_else(|| Matrix3::from_diagonal(&mass), |all| all.matrix());
+            let forced = vector3(solver_body.velocity, solver_body.angular_velocity) - self.start;
+            let momentum = inertia * self.start + forced.component_mul(&mass);
+            let inverse = self.inverse(inertia, self.arm_m, &coefficients);
             let free = inverse * (momentum + self.pull(self.arm_m, &coefficients));
             // The momentum includes the pull at the handle, and the matrix includes the resistance there.
             solver_body.augmented_inverse_mass = inverse.m11;
@@ -168,9 +190,8 @@ impl ImplicitCoupling {
             solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
         }
         let solver_body = &mut solver_bodies.all[self.tool.body];
-        solver_body.acceleration = (solver_body.velocity - body_state.velocity_m_per_s) / TICK_S;
-        solver_body.angular_acceleration =
-            (solver_body.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
+        solver_body.acceleration = (solver_body.velocity - self.start.xy()) / TICK_S;
+        solver_body.angular_acceleration = (solver_body.angular_velocity - self.start.z) / TICK_S;
     }
 
     /// Applies an impact on the tool at the time τ after the start of the tick: v += M̂⁻¹ (M + τ (T K + B)) ΔV. Without
@@ -184,15 +205,74 @@ impl ImplicitCoupling {
         solver_bodies.apply_impulse(self.tool.body, impulse, angular);
     }
 
-    /// Returns the coupling force on the tool over the tick by backward Euler, clipped to the limit, world, N. The
-    /// effect of the part that is clipped off is removed from the tool's velocity as well.
-    #[inline(always)]
+    /// Finds the directions that contacts of the last tick constrain in this one: the normals that carried load, and the
+    /// tangents of the contacts that did not slip. Returns whether the tool is free in some of the others, so that the
+    /// coupling must be applied again. Only for a coupling within its force limit. Real-time: one pass over the
+    /// manifolds.
+    pub fn constrain(&mut self, manifolds: &[Manifold]) -> bool {
+        let start = self.limited_part(self.stretch_m - self.hand_displacement_m);
+        if self.fraction < 1.0 || start.norm() * self.stiffness > self.max_force_n {
+            return false;
+        }
+        let mut all = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+        let mut any = false;
+        for manifold in manifolds.iter().filter(|manifold| manifold.involves(self.tool.body)) {
+            for point in 0..manifold.count {
+                if manifold.last.normal[point] > 0.0 {
+                    all.add(manifold.normal_row(self.tool.body, point));
+                    any = true;
+                }
+            }
+            if matches!(manifold.last_mode, Mode::Stick(_)) {
+                all.add(manifold.slip_row(self.tool.body));
+            }
+        }
+        if let Some(axis) = self.rail {
+            all.add(at_handle(across(axis), self.arm_m));
+        }
+        if any && all.count() < 3 {
+            self.constrained = Some(all);
+        }
+        self.constrained.is_some()
+    }
+
+    /// Compares the arm and the force limit that a solve of the contacts assumed with its result, and improves them.
+    /// Returns whether the tick must be solved again. Real-time: constant.
+    pub fn refine(&mut self, tool: &SolverBody) -> bool {
+        let rotation = tool.angular_velocity * TICK_S;
+        let step = tool.velocity * TICK_S + spin_cross(rotation, self.arm_m);
+        let force = self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref()));
+        let arm = secant_arm(self.start_arm_m, rotation);
+        let wrong_arm = force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
+        let end = self.limited_part(self.stretch_m - step);
+        let change = self.limited_part(self.hand_displacement_m - step);
+        let wanted = (end * self.stiffness + change * (self.damping / TICK_S)).norm();
+        let fraction = if wanted > self.max_force_n { self.max_force_n / wanted } else { 1.0 };
+        let wrong_force = if self.constrained.is_some() {
+            let largest = self.limited_part(force).norm().max(end.norm() * self.stiffness);
+            largest > self.max_force_n
+        } else {
+            (fraction - self.fraction).abs() > REPEAT_FRACTION * self.fraction
+        };
+        if wrong_arm {
+            self.arm_m = arm;
+        }
+        if wrong_force {
+            self.constrained = None;
+            self.fraction_search.improve(fraction);
+            self.fraction = self.fraction_search.x.min(1.0);
+        }
+        wrong_arm || wrong_force
+    }
+
+    /// Returns the coupling force on the tool over the tick, clipped to the limit, world, N. The effect of the part that
+    /// is clipped off is removed from the tool's velocity as well.
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
         let step = solver_body.velocity * TICK_S
             + solver_body.shift
             + spin_cross(solver_body.angular_velocity * TICK_S + solver_body.shift_angle, self.arm_m);
-        let force = self.force(step, &self.coefficients(self.fraction, None));
+        let force = self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref()));
         let clipped = self.clipped(force);
         if clipped == force {
             return force;
@@ -200,6 +280,59 @@ impl ImplicitCoupling {
         let excess = (clipped - force) * TICK_S;
         solver_bodies.apply_impulse(self.tool.body, excess, cross(self.arm_m, excess));
         clipped
+    }
+
+    /// Sets the tool's displacement and end velocity after a tick under contact load. Real-time: one pass over the
+    /// manifolds.
+    pub fn set_displacement(&self, solver_bodies: &mut [SolverBody], manifolds: &[Manifold]) {
+        let body = self.tool.body;
+        solver_bodies[body].has_contact_load = true;
+        solver_bodies[body].set_displacement();
+        let Some(constrained) = self.constrained else { return };
+        let tool = &solver_bodies[body];
+        let mean = vector3(tool.velocity, tool.angular_velocity);
+        let end = self.settle(constrained, mean, manifolds, solver_bodies);
+        let tool = &mut solver_bodies[body];
+        (tool.velocity, tool.angular_velocity) = (end.xy(), end.z);
+    }
+
+    /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
+    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip on a
+    /// fixed body that would end against its mean direction ends at rest. Both only reduce the kinetic energy.
+    fn settle(
+        &self,
+        mut constrained: Constrained,
+        mean: Vector3<f64>,
+        manifolds: &[Manifold],
+        solver_bodies: &[SolverBody],
+    ) -> Vector3<f64> {
+        let body = self.tool.body;
+        let mut end = constrained.end_velocity(self.start, mean);
+        let loaded = |manifold: &&Manifold| manifold.involves(body) && manifold.normal_impulse() > 0.0;
+        for manifold in manifolds.iter().filter(loaded) {
+            for point in 0..manifold.count {
+                if manifold.impulse.normal[point] > 0.0 {
+                    end = limit_new(&mut constrained, manifold.normal_row(body, point), end, mean);
+                }
+            }
+            if matches!(manifold.mode, Mode::Stick(_)) {
+                end = limit_new(&mut constrained, manifold.slip_row(body), end, mean);
+            }
+        }
+        for manifold in manifolds.iter().filter(loaded) {
+            let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
+            let slides = matches!(manifold.mode, Mode::SlideForward(_) | Mode::SlideBack(_));
+            if slides
+                && solver_bodies[other].inverse_mass == 0.0
+                && let Some(direction) = constrained.add(manifold.slip_row(body))
+            {
+                let row = manifold.slip_row(body);
+                if row.dot(&end) * row.dot(&mean) < 0.0 {
+                    end = constrained.with_component(end, direction, 0.0);
+                }
+            }
+        }
+        end
     }
 
     /// Clips a force to the limit. On a rail, only the component along the rail is clipped, because the force of the
@@ -464,6 +597,18 @@ fn stored_fraction(start: f64, end: f64, reach: f64) -> f64 {
         2.0 * reach / (short + long)
     } else {
         1.0 - (long - reach) * (long - reach) / ((long - short) * (long + short))
+    }
+}
+
+/// Limits the component of an end velocity along a row that was not constrained so far to that of the mean velocity, and
+/// adds the row to the constrained ones.
+fn limit_new(constrained: &mut Constrained, row: Vector3<f64>, end: Vector3<f64>, mean: Vector3<f64>) -> Vector3<f64> {
+    let Some(direction) = constrained.add(row) else { return end };
+    let component = |velocity| direction.dot(&constrained.momentum(velocity));
+    if component(end).abs() > component(mean).abs() {
+        constrained.with_component(end, direction, component(mean))
+    } else {
+        end
     }
 }
 

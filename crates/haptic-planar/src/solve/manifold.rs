@@ -208,6 +208,24 @@ impl Manifold {
         WarmStart { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
     }
 
+    /// Computes the masses again, after the coupling of one of the bodies has changed.
+    pub fn renew_mass(&mut self, solver_bodies: &SolverBodies) {
+        self.mass = self.effective_mass(solver_bodies);
+        self.factor = Factor::default();
+    }
+
+    /// Returns the row of the Jacobian of a point's normal velocity for the body `body`, up to its sign.
+    pub fn normal_row(&self, body: usize, point: usize) -> Vector3<f64> {
+        let arm = self.arm[usize::from(self.bodies[1] == body)][point];
+        Vector3::new(self.normal.x, self.normal.y, arm)
+    }
+
+    /// Returns the row of the Jacobian of the slip velocity for the body `body`, up to its sign.
+    pub fn slip_row(&self, body: usize) -> Vector3<f64> {
+        let arm = self.slip_arm[usize::from(self.bodies[1] == body)];
+        Vector3::new(self.tangent.x, self.tangent.y, arm)
+    }
+
     fn effective_mass(&self, solver_bodies: &SolverBodies) -> InverseEffectiveMass {
         if solver_bodies.has_coupled_mass(self.bodies[0]) || solver_bodies.has_coupled_mass(self.bodies[1]) {
             return self.coupled_effective_mass(solver_bodies);

@@ -35,28 +35,30 @@ pub(super) fn integrate_displacements<P: Policy>(
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
 ) -> Vector2<f64> {
-    let force = coupling.map_or_else(Vector2::zeros, |coupling| coupling.finish(&mut workspace.solver_bodies));
     for &body in &scene.dynamic_bodies {
         workspace.solver_bodies.all[body].set_displacement();
     }
     let Some(coupling) = coupling else {
         use_end_velocity_where_penetrating(workspace);
-        return force;
+        return Vector2::zeros();
     };
     let free_motion = tool_free_motion::<P>(scene, state, workspace, coupling);
-    let tool = &mut workspace.solver_bodies.all[coupling.body()];
-    match free_motion {
-        Some(free) => {
+    let Workspace { solver_bodies, manifolds, .. } = workspace;
+    let force = match free_motion {
+        Some(free) if !P::FORCED => {
+            let tool = &mut solver_bodies.all[coupling.body()];
             (tool.velocity, tool.angular_velocity) = (free.end.xy(), free.end.z);
             (tool.displacement, tool.rotation_step_rad) = (free.displacement(), free.rotation_step_rad());
+            free.force
         }
-        None => {
-            tool.has_contact_load = true;
-            tool.set_displacement();
+        _ => {
+            let force = coupling.finish(solver_bodies);
+            coupling.set_displacement(&mut solver_bodies.all, manifolds);
+            force
         }
-    }
+    };
     use_end_velocity_where_penetrating(workspace);
-    free_motion.map_or(force, |free| free.force)
+    force
 }
 
 /// Returns the tool's free motion by the midpoint rule if the rule can be used: the tool carries no contact load and

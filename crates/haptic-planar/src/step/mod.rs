@@ -13,7 +13,8 @@ use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::FeatureCache;
-use crate::solve::coupling::{ImplicitCoupling, clear_coupling};
+use crate::solve::contact_solver::MAX_SWEEPS;
+use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, clear_coupling};
 use crate::solve::energy::EnergyBalance;
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
@@ -56,10 +57,10 @@ fn step<P: Policy>(
     input: Option<&CouplingInput>,
 ) -> StepOutput {
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
-    let coupling = couple(scene, state, workspace, input);
+    let mut coupling = couple(scene, state, workspace, input);
     find_near_pairs::<P>(scene, state, workspace);
     find_manifolds::<P>(scene, state, workspace);
-    let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_ref());
+    let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
     correct::<P>(scene, workspace);
     clamp_to_toi::<P>(scene, state, workspace);
     state.integrate_positions(scene, &workspace.solver_bodies.all);
@@ -84,7 +85,7 @@ fn couple(
     };
     let body = &state.bodies[tool.body];
     let coupling = ImplicitCoupling::new(scene, tool, body, input, scene.bodies[tool.body].angle_rad);
-    coupling.apply(&mut workspace.solver_bodies, body);
+    coupling.apply(&mut workspace.solver_bodies);
     Some(coupling)
 }
 
@@ -188,12 +189,16 @@ fn resolve<P: Policy>(
     scene: &Scene,
     state: &mut State,
     workspace: &mut Workspace,
-    coupling: Option<&ImplicitCoupling>,
+    mut coupling: Option<&mut ImplicitCoupling>,
 ) -> (ImpactTotals, Vector2<f64>) {
-    if !workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies) && !P::FORCED {
-        solve_contacts::<P>(scene, state, workspace);
-        return (ImpactTotals::default(), integrate_displacements::<P>(scene, state, workspace, coupling));
+    let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
+    if !has_impacts || P::FORCED {
+        let force = solve_without_impacts::<P>(scene, state, workspace, coupling.as_deref_mut());
+        if !P::FORCED {
+            return (ImpactTotals::default(), force);
+        }
     }
+    let coupling = coupling.as_deref();
     for (saved, &body) in workspace.saved_bodies.iter_mut().zip(&scene.dynamic_bodies) {
         *saved = workspace.solver_bodies.all[body];
     }
@@ -209,6 +214,49 @@ fn resolve<P: Policy>(
     }
     workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
     resolve_impacts_and_contacts::<P>(scene, state, workspace, coupling)
+}
+
+/// Solves the contacts of a tick without impacts. The tool's coupling constrains only the directions that carry load; if
+/// the result differs from what the coupling assumed about the handle's arm and the force limit, it is solved again.
+/// Returns the coupling force on the tool, world, N. A repetition is started only after at most [`MAX_SWEEPS`] sweeps, so
+/// all repetitions together cost no more than the second solve of a tick with impacts.
+fn solve_without_impacts<P: Policy>(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    coupling: Option<&mut ImplicitCoupling>,
+) -> Vector2<f64> {
+    let Some(coupling) = coupling else {
+        solve_contacts::<P>(scene, state, workspace);
+        return integrate_displacements::<P>(scene, state, workspace, None);
+    };
+    // Rolling friction stops a rotation within the tick, which is no row of a contact: backward Euler.
+    if scene.rolling_friction_m == 0.0 && coupling.constrain(&workspace.manifolds) {
+        recouple(scene, state, workspace, coupling);
+    }
+    let mut sweeps = if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
+    for _ in 0..MAX_REPEATS {
+        let tool = &workspace.solver_bodies.all[coupling.body()];
+        if !P::FORCED && (!tool.has_contact_load || sweeps > MAX_SWEEPS || !coupling.refine(tool)) {
+            break;
+        }
+        recouple(scene, state, workspace, coupling);
+        sweeps += if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
+    }
+    if P::FORCED {
+        return Vector2::zeros();
+    }
+    integrate_displacements::<P>(scene, state, workspace, Some(coupling))
+}
+
+/// Applies a changed coupling to the velocities before the contact solve, and to the masses of the tool's manifolds.
+fn recouple(scene: &Scene, state: &State, workspace: &mut Workspace, coupling: &ImplicitCoupling) {
+    let Workspace { solver_bodies, manifolds, .. } = workspace;
+    solver_bodies.integrate_forces(scene, &state.bodies);
+    coupling.apply(solver_bodies);
+    for manifold in manifolds.iter_mut().filter(|manifold| manifold.involves(coupling.body())) {
+        manifold.renew_mass(solver_bodies);
+    }
 }
 
 fn resolve_impacts_and_contacts<P: Policy>(
@@ -259,18 +307,18 @@ fn drop_restitution_of_gaining_islands(
     any
 }
 
-/// Solves the contact law of all manifolds.
+/// Solves the contact law of all manifolds. Returns the number of sweeps.
 #[inline(never)]
-fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) -> usize {
     let Workspace { contact_solver, manifolds, solver_bodies, .. } = workspace;
     for manifold in manifolds.iter_mut() {
         manifold.set_bias(&solver_bodies.all);
     }
-    if scene.rolling_friction_m > 0.0 {
-        contact_solver.run_rolling::<P>(manifolds, solver_bodies, scene.rolling_friction_m);
+    let sweeps = if scene.rolling_friction_m > 0.0 {
+        contact_solver.run_rolling::<P>(manifolds, solver_bodies, scene.rolling_friction_m)
     } else {
-        contact_solver.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies);
-    }
+        contact_solver.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies)
+    };
     for manifold in manifolds.iter() {
         if manifold.normal_impulse() > 0.0 {
             solver_bodies.all[manifold.bodies[0]].has_contact_load = true;
@@ -278,6 +326,7 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         }
         state.broad_phase.table.pairs_mut()[manifold.pair].warm_start = manifold.warm_start();
     }
+    sweeps
 }
 
 /// Adds the position correction, which removes the remaining penetration, to the displacements.

@@ -160,3 +160,96 @@ fn a_tool_on_a_saturated_spring_without_a_damper_keeps_its_energy() {
     lab.lead(vector![0.02, 0.0], 20_000, |_, _| ());
     assert_below("change of the energy", (lab.state.energy.stored_j() / start - 1.0).abs(), 1e-9);
 }
+
+/// Returns a box of this mass that the hand presses onto a floor with 5 N at the gain of 1000 N/m.
+fn pressed_box(mass_kg: f64, friction: f64, handle_m: Vector2<f64>) -> Lab {
+    let tool = with(body("tool", box_shape(0.04, 0.02), 0.0, 0.01), mass_kg, friction, 0.0);
+    let mut world = scene(0.0, vec![floor(friction, 0.0), tool], Some("tool"));
+    world.tool.as_mut().unwrap().handle_m = handle_m;
+    let mut lab = Lab::new(&world);
+    lab.lead(vector![0.0, 0.005] + handle_m, 300, |_, _| ());
+    lab.lead(vector![0.0, 0.005] + handle_m, 300, |_, _| ());
+    lab
+}
+
+#[test]
+fn a_tool_pressed_onto_a_smooth_floor_rings_down_without_numerical_damping() {
+    for (stiffness, mass_kg, damping) in [(800.0, 0.1, 1.0), (3000.0, 0.05, 1.0), (1000.0, 0.1, 0.0)] {
+        let mut lab = pressed_box(mass_kg, 0.0, vector![0.0, 0.0]).gains(stiffness, damping);
+        lab.state.energy = Default::default();
+        let mut x = Vec::new();
+        for _ in 0..200 {
+            let output = lab.hand(vector![0.002, 0.005]);
+            assert!(output.tool_contacts == 2, "the tool lost its contact");
+            x.push(lab.body("tool").centre_m.x - 0.002);
+        }
+        let (_, ratio) = oscillation([x[20], x[21], x[22], x[23]]);
+        let exact = damping / (2.0 * (stiffness * mass_kg).sqrt());
+        assert_below("error of the damping ratio", (ratio - exact).abs(), 0.003);
+        assert_below("gain, J", lab.gain_j(), 1e-10);
+    }
+}
+
+#[test]
+fn stick_slip_has_the_ripple_of_the_exact_solution() {
+    for (mass_kg, stiffness, speed) in [(0.1, 500.0, 0.1), (0.05, 2000.0, 0.05), (0.5, 500.0, 0.05)] {
+        let mut lab = pressed_box(mass_kg, 0.3, vector![0.0, 0.0]).gains(stiffness, 0.0);
+        lab.state.energy = Default::default();
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for tick in 0..4000 {
+            let output = lab.hand(vector![speed * f64::from(tick) * TICK_S, 0.005]);
+            if tick > 1000 {
+                low = low.min(-output.force_on_hand_n.x);
+                high = high.max(-output.force_on_hand_n.x);
+            }
+        }
+        // The slip starts at rest while the hand moves on: the force swings by v √(K m) about that of friction.
+        assert_near("ripple, N", high - low, 2.0 * speed * (stiffness * mass_kg).sqrt(), 0.03);
+        assert_near("mean of the extremes, N", 0.5 * (high + low), 0.3 * 0.005 * stiffness, 0.02);
+        assert_below("gain, J", lab.gain_j(), 1e-9);
+    }
+}
+
+#[test]
+fn a_sliding_tool_at_the_force_limit_has_the_force_of_the_limit_and_creates_no_energy() {
+    const LIMIT_N: f64 = 3.0;
+    for handle_m in [vector![0.0, 0.0], vector![0.005, 0.003]] {
+        let mut lab = pressed_box(0.1, 0.3, handle_m).upright(0.5, 0.002);
+        lab.input.max_force_n = LIMIT_N;
+        lab.state.energy = Default::default();
+        let (mut off, mut work) = (0.0f64, 0.0);
+        for tick in 0..4000 {
+            let time = f64::from(tick) * TICK_S;
+            let before = lab.input.hand_m;
+            let swing = vector![0.03 * libm::sin(23.0 * time), -0.006 - 0.004 * libm::sin(41.0 * time)];
+            let output = lab.hand(swing + handle_m);
+            let force = output.force_on_hand_n.norm();
+            work += (force * (lab.input.hand_m - before).norm()).abs();
+            assert_below("force, N", force, LIMIT_N * (1.0 + 1e-9));
+            let stretch = (lab.input.hand_m - lab.state.handle_m(&lab.scene)).norm();
+            if 1000.0 * stretch > 2.0 * LIMIT_N && output.tool_contacts > 0 && output.impacts == 0 && tick > 10 {
+                off = off.max((force / LIMIT_N - 1.0).abs());
+            }
+        }
+        assert_below("deviation of the force from the limit", off, 5e-4);
+        assert_below("gain, fraction of the work", lab.gain_j() / work, 1e-6);
+    }
+}
+
+#[test]
+fn a_tool_held_off_centre_gains_nothing_from_walls() {
+    for (seed, mass_kg) in [(1, 0.1), (2, 0.02), (3, 0.005)] {
+        let mut bodies = room(0.05, 0.4, 0.0);
+        bodies.push(with(body("tool", box_shape(0.03, 0.01), 0.0, 0.0), mass_kg, 0.4, 0.0));
+        let mut world = scene(0.0, bodies, Some("tool"));
+        world.tool.as_mut().unwrap().handle_m = vector![0.012, 0.002];
+        let mut lab = Lab::new(&world).gains(1500.0, 1.0);
+        for tick in 0..6000 {
+            let time = f64::from(tick) * TICK_S;
+            let grown = (time / 0.2).min(1.0) * 0.055;
+            let angle = (5.0 + f64::from(seed)) * time;
+            lab.hand(vector![grown * libm::cos(angle), grown * libm::sin(1.7 * angle)]);
+        }
+        assert_below(&format!("{mass_kg} kg: gain, J"), lab.gain_j(), 1e-8);
+    }
+}
