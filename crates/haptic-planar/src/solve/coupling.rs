@@ -28,9 +28,9 @@ const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
 /// Damping across a rail, N·s/m; prevents oscillation across the rail.
 const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
 
-/// Maximum number of linear solves for one free motion of the tool: two to four for a handle off centre, four to ten if
-/// the force limit is reached too.
-pub const MAX_SOLVES: usize = 32;
+/// Maximum number of linear solves for the free motions of a tick beyond one for each of them: a free motion takes two to
+/// four for a handle off centre, and four to ten if the force limit is reached too.
+pub const MAX_SOLVES: usize = 64;
 /// Error of the rotation in a free motion that is tolerated, rad. With a larger one, a handle off centre would gain or
 /// lose energy.
 const ROTATION_TOLERANCE_RAD: f64 = 1e-15;
@@ -39,6 +39,11 @@ const FRACTION_TOLERANCE: f64 = 1e-13;
 /// Error of the saturated fraction above which a free motion that did not converge is discarded.
 const MAX_FRACTION_ERROR: f64 = 1e-9;
 
+/// Largest number of parts of equal duration in which the tool flies through a tick.
+pub const MAX_PARTS: usize = 8;
+/// Phase of the coupling's oscillation that one part of a tick may cover, rad. The frequency of the midpoint rule is low
+/// by a twelfth of its square.
+const PART_RAD: f64 = 0.2;
 /// Maximum number of times that a tick under contact load is solved again with a better arm or fraction of the gains.
 pub const MAX_REPEATS: usize = 4;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
@@ -52,6 +57,10 @@ pub struct ImplicitCoupling {
     tool: Tool,
     mass_kg: f64,
     inertia_kg_m2: f64,
+    /// Duration of the tick or of the part of it that this coupling describes, s.
+    duration_s: f64,
+    /// Position of the hand at the end of the tick, world, m.
+    hand_m: Vector2<f64>,
     /// Vector from the centre of mass to the handle at the start of the tick, world, m.
     start_arm_m: Vector2<f64>,
     /// Secant arm of the handle for the predicted rotation of the tick, world, m.
@@ -91,24 +100,25 @@ pub struct FreeMotion {
     pub force: Vector2<f64>,
     /// Change of the mean velocity by an impulse.
     response: Matrix3<f64>,
+    duration_s: f64,
 }
 
 impl FreeMotion {
     /// Returns the displacement of the centre of mass, world, m.
     pub fn displacement(&self) -> Vector2<f64> {
-        self.mean.xy() * TICK_S
+        self.mean.xy() * self.duration_s
     }
 
     /// Returns the change of the angle, rad.
     pub fn rotation_step_rad(&self) -> f64 {
-        self.mean.z * TICK_S
+        self.mean.z * self.duration_s
     }
 
     /// Adds the impulse along `row` that moves the tool `by_m` farther along it, to first order: only the mean velocity
     /// and the impulse change. Returns the size of the impulse, N·s.
     pub fn displace(&mut self, row: Vector3<f64>, by_m: f64) -> f64 {
         let change = self.response * row;
-        let size = by_m / (row.dot(&change) * TICK_S);
+        let size = by_m / (row.dot(&change) * self.duration_s);
         self.mean += change * size;
         self.impulse += row * size;
         size
@@ -142,6 +152,8 @@ impl ImplicitCoupling {
             tool,
             mass_kg: scene.bodies[tool.body].mass_kg,
             inertia_kg_m2: scene.bodies[tool.body].inertia_kg_m2,
+            duration_s: TICK_S,
+            hand_m: input.hand_m,
             start_arm_m: start_arm,
             arm_m: arm,
             stiffness: k,
@@ -158,6 +170,32 @@ impl ImplicitCoupling {
             max_force_n: input.max_force_n,
             rail: input.rail,
         }
+    }
+
+    /// Returns the coupling of a part of this tick: from the time `from_s` after its start, at which the tool has moved
+    /// from `start` to `now`, and for `duration_s`. The hand moves uniformly over the tick.
+    pub fn part(&self, start: &BodyState, now: &BodyState, from_s: f64, duration_s: f64) -> Self {
+        let start_arm_m = rotate(now.rotation, self.tool.handle_m);
+        let left_s = TICK_S - from_s - duration_s;
+        let hand_m = self.hand_m - self.hand_displacement_m * (left_s / TICK_S);
+        Self {
+            duration_s,
+            start_arm_m,
+            stretch_m: hand_m - (now.centre_m + start_arm_m),
+            hand_displacement_m: self.hand_displacement_m * (duration_s / TICK_S),
+            twist_rad: self.twist_rad + start.angle_rad - now.angle_rad,
+            ..*self
+        }
+    }
+
+    /// Returns the number of parts of a tick in which a free motion keeps the frequency of the coupling, at most
+    /// [`MAX_PARTS`].
+    pub fn parts(&self) -> usize {
+        let linear = self.stiffness * (1.0 / self.mass_kg + self.tool.handle_m.norm_squared() / self.inertia_kg_m2);
+        let square = linear.max(self.angular_stiffness / self.inertia_kg_m2) * (TICK_S * TICK_S);
+        (1..MAX_PARTS)
+            .find(|&parts| square <= (PART_RAD * parts as f64) * (PART_RAD * parts as f64))
+            .unwrap_or(MAX_PARTS)
     }
 
     /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the velocity
@@ -351,12 +389,16 @@ impl ImplicitCoupling {
 
     /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
     /// if the force limit is reached and no motion was found that keeps it. The rule is the midpoint rule; across a
-    /// rail, it is backward Euler. Real-time: at most [`MAX_SOLVES`] 3×3 solves.
-    pub fn free_motion<P: Policy>(&self, start: &BodyState, impulse: Vector3<f64>) -> Option<FreeMotion> {
+    /// rail, it is backward Euler. Real-time: one 3×3 solve, and at most `solves_left` more.
+    pub fn free_motion<P: Policy>(
+        &self,
+        start: &BodyState,
+        impulse: Vector3<f64>,
+        solves_left: &mut usize,
+    ) -> Option<FreeMotion> {
         let mut fraction = FixedPoint::from(self.fraction);
-        let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * TICK_S);
-        let mut result = None;
-        for _ in 0..MAX_SOLVES {
+        let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * self.duration_s);
+        loop {
             let arm = secant_arm(self.start_arm_m, rotation.x);
             let motion = self.motion(start, impulse, arm, fraction.x);
             let step = motion.displacement() + spin_cross(motion.rotation_step_rad(), arm);
@@ -374,9 +416,11 @@ impl ImplicitCoupling {
             } else {
                 rotation.improve(motion.rotation_step_rad());
             }
-            result = (error <= MAX_FRACTION_ERROR || P::FORCED).then_some(motion);
+            if *solves_left == 0 {
+                return (error <= MAX_FRACTION_ERROR || P::FORCED).then_some(motion);
+            }
+            *solves_left -= 1;
         }
-        result
     }
 
     /// Returns the tool's velocity (x, y, angle) at the end of a free motion with the predicted arm and fraction of the
@@ -400,29 +444,37 @@ impl ImplicitCoupling {
         let inertia = constrained.matrix();
         let response = self.inverse(inertia, arm, &coefficients);
         let mean = response * (inertia * v0 + impulse + self.pull(arm, &coefficients));
-        let step = mean.xy() * TICK_S + spin_cross(mean.z * TICK_S, arm);
+        let step = mean.xy() * self.duration_s + spin_cross(mean.z * self.duration_s, arm);
         let force = self.force(step, &coefficients);
-        FreeMotion { mean, end: constrained.end_velocity(v0, mean), impulse, force, response }
+        FreeMotion {
+            mean,
+            end: constrained.end_velocity(v0, mean),
+            impulse,
+            force,
+            response,
+            duration_s: self.duration_s,
+        }
     }
 
     /// Returns the motion of a tool that is held at its centre of mass, without a rail.
     fn plain_motion(&self, v0: Vector3<f64>, impulse: Vector3<f64>, fraction: f64) -> FreeMotion {
         let stiffness = self.stiffness * fraction;
-        let implicit = stiffness / 2.0 + self.damping * fraction / TICK_S;
-        let angular = self.angular_stiffness / 2.0 + self.angular_damping / TICK_S;
+        let implicit = stiffness / 2.0 + self.damping * fraction / self.duration_s;
+        let angular = self.angular_stiffness / 2.0 + self.angular_damping / self.duration_s;
         let pull = (self.stretch_m - self.hand_displacement_m) * stiffness + self.hand_displacement_m * implicit;
         let twist = self.angular_stiffness * self.twist_rad;
-        let response = 1.0 / (2.0 * self.mass_kg + implicit * (TICK_S * TICK_S));
-        let angular_response = 1.0 / (2.0 * self.inertia_kg_m2 + angular * (TICK_S * TICK_S));
-        let mean = (v0.xy() * (2.0 * self.mass_kg) + impulse.xy() + pull * TICK_S) * response;
-        let spin = (v0.z * (2.0 * self.inertia_kg_m2) + impulse.z + twist * TICK_S) * angular_response;
+        let response = 1.0 / (2.0 * self.mass_kg + implicit * (self.duration_s * self.duration_s));
+        let angular_response = 1.0 / (2.0 * self.inertia_kg_m2 + angular * (self.duration_s * self.duration_s));
+        let mean = (v0.xy() * (2.0 * self.mass_kg) + impulse.xy() + pull * self.duration_s) * response;
+        let spin = (v0.z * (2.0 * self.inertia_kg_m2) + impulse.z + twist * self.duration_s) * angular_response;
         let mean = vector3(mean, spin);
         FreeMotion {
             mean,
             end: mean * 2.0 - v0,
             impulse,
-            force: pull - mean.xy() * (implicit * TICK_S),
+            force: pull - mean.xy() * (implicit * self.duration_s),
             response: Matrix3::from_diagonal(&Vector3::new(response, response, angular_response)),
+            duration_s: self.duration_s,
         }
     }
 
@@ -439,14 +491,14 @@ impl ImplicitCoupling {
         let end = self.limited_part(self.stretch_m - step);
         let start = end - change;
         let spring = (start + end) * (0.5 * self.stiffness);
-        let wanted = spring + change * (self.damping / TICK_S);
+        let wanted = spring + change * (self.damping / self.duration_s);
         let reach = limit / self.stiffness;
         let square = reach * reach;
         if wanted.norm_squared() <= limit * limit && start.norm_squared() <= square && end.norm_squared() <= square {
             return 1.0;
         }
         let stored = stored_fraction(start.norm(), end.norm(), reach);
-        let (elastic, damped) = (spring.dot(&change), change.norm_squared() * self.damping / TICK_S);
+        let (elastic, damped) = (spring.dot(&change), change.norm_squared() * self.damping / self.duration_s);
         let passive = if elastic >= 0.0 {
             if elastic + damped > 0.0 { (stored * elastic + damped) / (elastic + damped) } else { stored }
         } else if elastic + damped < 0.0 {
@@ -473,18 +525,22 @@ impl ImplicitCoupling {
                 (linear, 0.5 + 0.5 * constrained.angular_part())
             },
         );
-        let angular = self.angular_stiffness * angular + self.angular_damping / TICK_S;
+        let angular = self.angular_stiffness * angular + self.angular_damping / self.duration_s;
         let identity = Matrix2::identity();
         let Some(axis) = self.rail else {
-            return Coefficients { stiffness: identity * k, implicit: linear * k + identity * (b / TICK_S), angular };
+            return Coefficients {
+                stiffness: identity * k,
+                implicit: linear * k + identity * (b / self.duration_s),
+                angular,
+            };
         };
         let along = axis * axis.transpose();
         let across = identity - along;
         let end_part = axis.dot(&(linear * axis));
         Coefficients {
             stiffness: along * k + across * RAIL_STIFFNESS_N_PER_M,
-            implicit: along * (k * end_part + b / TICK_S)
-                + across * (RAIL_STIFFNESS_N_PER_M + RAIL_DAMPING_N_S_PER_M / TICK_S),
+            implicit: along * (k * end_part + b / self.duration_s)
+                + across * (RAIL_STIFFNESS_N_PER_M + RAIL_DAMPING_N_S_PER_M / self.duration_s),
             angular,
         }
     }
@@ -493,7 +549,7 @@ impl ImplicitCoupling {
     fn pull(&self, arm: Vector2<f64>, coefficients: &Coefficients) -> Vector3<f64> {
         let pull = coefficients.stiffness * (self.stretch_m - self.hand_displacement_m)
             + coefficients.implicit * self.hand_displacement_m;
-        vector3(pull, cross(arm, pull) + self.angular_stiffness * self.twist_rad) * TICK_S
+        vector3(pull, cross(arm, pull) + self.angular_stiffness * self.twist_rad) * self.duration_s
     }
 
     /// Returns the coupling force on the tool in a tick in which the handle moves by `step`, world, N.
@@ -583,7 +639,7 @@ impl ImplicitCoupling {
         let corner = coefficients.angular + around.dot(&lever);
         let resistance = Matrix3::new(z.m11, z.m12, lever.x, z.m21, z.m22, lever.y, lever.x, lever.y, corner);
         // The matrix is positive definite: an inertia plus a resistance of zero or more.
-        (inertia + resistance * (TICK_S * TICK_S)).try_inverse().unwrap_or_else(Matrix3::zeros)
+        (inertia + resistance * (self.duration_s * self.duration_s)).try_inverse().unwrap_or_else(Matrix3::zeros)
     }
 }
 

@@ -214,6 +214,13 @@ impl Manifold {
         self.factor = Factor::default();
     }
 
+    /// Takes the contact out of the tick: it has no points and carries no load.
+    pub fn silence(&mut self) {
+        self.count = 0;
+        self.bias = [f64::INFINITY; 2];
+        (self.impulse, self.mode, self.restitution) = (BlockImpulse::default(), Mode::Open, 0.0);
+    }
+
     /// Returns the row of the Jacobian of a point's normal velocity for the body `body`, up to its sign.
     pub fn normal_row(&self, body: usize, point: usize) -> Vector3<f64> {
         let arm = self.arm[usize::from(self.bodies[1] == body)][point];

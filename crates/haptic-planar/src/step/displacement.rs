@@ -10,7 +10,7 @@ use crate::collide::toi::{FAST_M, ToiBudget, safe_fraction};
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::aabb::Aabb;
-use crate::solve::coupling::{FreeMotion, ImplicitCoupling};
+use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_SOLVES};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBody;
@@ -77,7 +77,9 @@ fn tool_free_motion<P: Policy>(
     let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
     let impulse = Vector3::new(weight.x, weight.y, 0.0);
     let start = &state.bodies[coupling.body()];
-    slide_off_fixed_bodies::<P>(workspace, coupling, start, coupling.free_motion::<P>(start, impulse)?)
+    let mut solves_left = MAX_SOLVES;
+    let free = coupling.free_motion::<P>(start, impulse, &mut solves_left)?;
+    slide_off_fixed_bodies::<P>(workspace, coupling, start, free, &mut solves_left)
 }
 
 /// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls the tool away,
@@ -90,6 +92,7 @@ fn slide_off_fixed_bodies<P: Policy>(
     coupling: &ImplicitCoupling,
     start: &BodyState,
     mut free_motion: FreeMotion,
+    solves_left: &mut usize,
 ) -> Option<FreeMotion> {
     for _ in 0..SLIDE_PASSES {
         let mut grazed = false;
@@ -102,7 +105,7 @@ fn slide_off_fixed_bodies<P: Policy>(
             break;
         }
         workspace.solver_bodies.all[coupling.body()].has_contact_load = true;
-        free_motion = coupling.free_motion::<P>(start, free_motion.impulse)?;
+        free_motion = coupling.free_motion::<P>(start, free_motion.impulse, solves_left)?;
     }
     Some(free_motion)
 }

@@ -3,6 +3,7 @@
 //! The phases follow the order of *One tick* in `docs/physics.md`.
 
 mod displacement;
+mod flight;
 pub mod worst_case;
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
@@ -23,6 +24,7 @@ use crate::state::{State, TickEnergy};
 use crate::tick::TICK_S;
 use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
+use flight::fly;
 use nalgebra::Vector2;
 
 /// Constant part of the contact margin, m: the gap below which even a pair at rest is tracked as a contact.
@@ -192,6 +194,15 @@ fn resolve<P: Policy>(
     mut coupling: Option<&mut ImplicitCoupling>,
 ) -> (ImpactTotals, Vector2<f64>) {
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
+    let flight = coupling.as_deref().and_then(|coupling| fly::<P>(scene, state, workspace, coupling, has_impacts));
+    if let (Some(flight), Some(coupling)) = (flight, coupling.as_deref()) {
+        // The contacts of the tool have been taken out of the tick.
+        let (mut impacts, _) = resolve::<P>(scene, state, workspace, None);
+        flight.finish(&mut workspace.solver_bodies.all[coupling.body()]);
+        impacts.count += flight.impacts.count;
+        impacts.lost_j += flight.impacts.lost_j;
+        return (impacts, flight.force);
+    }
     if !has_impacts || P::FORCED {
         let force = solve_without_impacts::<P>(scene, state, workspace, coupling.as_deref_mut());
         if !P::FORCED {

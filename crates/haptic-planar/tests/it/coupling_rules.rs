@@ -66,8 +66,9 @@ fn oscillation(x: [f64; 4]) -> (f64, f64) {
 }
 
 #[test]
-fn small_swings_of_a_bar_held_at_its_end_have_the_frequency_of_the_midpoint_rule() {
-    for mass_kg in [0.1, 0.017, 0.001] {
+fn small_swings_of_a_bar_held_at_its_end_have_the_frequency_of_the_exact_solution() {
+    // The midpoint rule is low by (ω h)²/12, where h is the duration of a part of the tick.
+    for (mass_kg, tolerance) in [(0.1, 0.0025), (0.017, 0.0035), (0.001, 0.004)] {
         let mut lab = spinning_bar(mass_kg, 0.0, vector![0.0, 1e-6]);
         let mut x = Vec::new();
         (0..20).for_each(|_| {
@@ -76,7 +77,7 @@ fn small_swings_of_a_bar_held_at_its_end_have_the_frequency_of_the_midpoint_rule
         });
         let (frequency, damping) = oscillation([x[10], x[11], x[12], x[13]]);
         let exact = (800.0 * (1.0 / mass_kg + 0.028 * 0.028 / inertia(mass_kg))).sqrt();
-        assert_near("frequency, rad/s", frequency, 2.0 * libm::atan(exact * TICK_S / 2.0) / TICK_S, 1e-5);
+        assert_near("frequency, rad/s", frequency, exact, tolerance);
         assert_below("damping ratio", damping.abs(), 1e-5);
     }
 }
@@ -244,12 +245,69 @@ fn a_tool_held_off_centre_gains_nothing_from_walls() {
         let mut world = scene(0.0, bodies, Some("tool"));
         world.tool.as_mut().unwrap().handle_m = vector![0.012, 0.002];
         let mut lab = Lab::new(&world).gains(1500.0, 1.0);
+        let mut work = 0.0;
         for tick in 0..6000 {
             let time = f64::from(tick) * TICK_S;
             let grown = (time / 0.2).min(1.0) * 0.055;
             let angle = (5.0 + f64::from(seed)) * time;
-            lab.hand(vector![grown * libm::cos(angle), grown * libm::sin(1.7 * angle)]);
+            let before = lab.input.hand_m;
+            let output = lab.hand(vector![grown * libm::cos(angle), grown * libm::sin(1.7 * angle)]);
+            work += output.force_on_hand_n.dot(&(lab.input.hand_m - before)).abs();
         }
-        assert_below(&format!("{mass_kg} kg: gain, J"), lab.gain_j(), 1e-8);
+        // What is left is a false penetration of 5 µm in a corner of the room, corrected under 30 N.
+        assert_below(&format!("{mass_kg} kg: gain, fraction of the work"), lab.gain_j() / work, 1e-4);
+    }
+}
+
+/// Returns the largest height at a tick end after a tap on a floor by a disc that moves with the hand at this speed, m.
+/// The path is shifted by `phase` of a tick.
+fn rebound_m(mass_kg: f64, stiffness: f64, speed: f64, restitution: f64, phase: f64) -> (f64, Lab) {
+    let tool = with(body("tool", disc(0.005), 0.0, 0.009), mass_kg, 0.3, restitution);
+    let mut lab = Lab::new(&scene(0.0, vec![floor(0.3, restitution), tool], Some("tool"))).gains(stiffness, 0.0);
+    let start = 0.009 + speed * phase * TICK_S;
+    lab.state.bodies[1].centre_m.y = start;
+    lab.hand(vector![0.0, start]);
+    lab.state.bodies[1].velocity_m_per_s.y = -speed;
+    lab.state.energy = Default::default();
+    let (mut highest, mut was_hit) = (0.0f64, false);
+    for tick in 1..4000 {
+        let output = lab.hand(vector![0.0, start - speed * f64::from(tick) * TICK_S]);
+        let height = lab.body("tool").centre_m.y - 0.005;
+        if was_hit && height < highest {
+            break;
+        }
+        if was_hit || output.impacts > 0 {
+            was_hit = true;
+            highest = height;
+        }
+    }
+    (highest, lab)
+}
+
+/// Returns the exact height over the floor at the time t after an impact with the given speed at it, while the hand
+/// moves on at that speed, m.
+fn exact_height_m(omega: f64, speed: f64, restitution: f64, time_s: f64) -> f64 {
+    (1.0 + restitution) * speed / omega * libm::sin(omega * time_s) - speed * time_s
+}
+
+#[test]
+fn the_rebound_of_a_light_stiffly_held_tool_does_not_depend_on_the_phase_of_the_tick() {
+    for (mass_kg, stiffness, speed) in [(0.01, 5000.0, 0.75), (0.01, 5000.0, 0.2), (0.05, 2000.0, 0.2)] {
+        let omega = (stiffness / mass_kg as f64).sqrt();
+        let peak = |shift_s: f64| {
+            (0..30)
+                .map(|tick| exact_height_m(omega, speed, 0.8, f64::from(tick) * TICK_S + shift_s))
+                .fold(0.0, f64::max)
+        };
+        let samples: Vec<f64> = (0..100).map(|i| peak(f64::from(i) * 0.01 * TICK_S)).collect();
+        let (low, high) =
+            (samples.iter().copied().fold(f64::INFINITY, f64::min), samples.iter().copied().fold(0.0, f64::max));
+        for phase in 0..20 {
+            let (height, lab) = rebound_m(mass_kg, stiffness, speed, 0.8, f64::from(phase) / 20.0);
+            let what =
+                format!("{mass_kg} kg, {speed} m/s, phase {phase}: height {height:.3e} in {low:.3e} to {high:.3e}");
+            assert!(height > 0.99 * low && height < 1.01 * high, "{what}");
+            assert_below("gain, J", lab.gain_j(), 1e-12);
+        }
     }
 }
