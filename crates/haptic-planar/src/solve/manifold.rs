@@ -28,8 +28,10 @@ pub struct Manifold {
     pub normal: Vector2<f64>,
     /// Unit tangent t = (n_y, −n_x), world.
     pub tangent: Vector2<f64>,
-    /// Number of points, one or two.
+    /// Number of points, one or two; zero while the contact is taken out of the solve.
     pub count: usize,
+    /// Number of points before the contact was taken out of the solve.
+    silenced: usize,
     /// Gap of each point at the start of the tick, m; negative if the bodies overlap.
     pub gap_m: [f64; 2],
     /// Arm r × n for each body and point, m.
@@ -97,6 +99,7 @@ impl Manifold {
             normal,
             tangent,
             count: geometry.count,
+            silenced: geometry.count,
             gap_m: geometry.gap_m,
             arm,
             slip_arm,
@@ -214,11 +217,16 @@ impl Manifold {
         self.factor = Factor::default();
     }
 
-    /// Takes the contact out of the tick: it has no points and carries no load.
+    /// Takes the contact out of the solve until [`Self::restore`]: it has no points and carries no load.
     pub fn silence(&mut self) {
-        self.count = 0;
+        (self.silenced, self.count) = (self.count, 0);
         self.bias = [f64::INFINITY; 2];
         (self.impulse, self.mode, self.restitution) = (BlockImpulse::default(), Mode::Open, 0.0);
+    }
+
+    /// Restores the points of a contact that was taken out of the solve.
+    pub fn restore(&mut self) {
+        self.count = self.silenced;
     }
 
     /// Returns the row of the Jacobian of a point's normal velocity for the body `body`, up to its sign.

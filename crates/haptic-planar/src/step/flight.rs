@@ -74,7 +74,7 @@ struct Event {
     acceleration: f64,
 }
 
-/// Flies the tool through the tick in parts and takes its contacts out of the tick. Returns `None`, without any change,
+/// Flies the tool through the tick in parts and takes its contacts out of the solve. Returns `None`, without any change,
 /// if the tool touches dynamic bodies, carried load in the last tick, meets a body too slowly for an impact, or needs no
 /// parts because there is no impact and the coupling is soft. Real-time: at most [`MAX_PARTS`] + 2 [`MAX_STRIKES`] free
 /// motions, each with one pass over the manifolds.

@@ -196,9 +196,11 @@ fn resolve<P: Policy>(
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
     let flight = coupling.as_deref().and_then(|coupling| fly::<P>(scene, state, workspace, coupling, has_impacts));
     if let (Some(flight), Some(coupling)) = (flight, coupling.as_deref()) {
-        // The contacts of the tool have been taken out of the tick.
+        // The contacts of the tool are out of the solve: the flight has resolved them.
         let (mut impacts, _) = resolve::<P>(scene, state, workspace, None);
         flight.finish(&mut workspace.solver_bodies.all[coupling.body()]);
+        let manifolds = workspace.manifolds.iter_mut();
+        manifolds.filter(|manifold| manifold.involves(coupling.body())).for_each(Manifold::restore);
         impacts.count += flight.impacts.count;
         impacts.lost_j += flight.impacts.lost_j;
         return (impacts, flight.force);

@@ -293,7 +293,7 @@ fn exact_height_m(omega: f64, speed: f64, restitution: f64, time_s: f64) -> f64 
 #[test]
 fn the_rebound_of_a_light_stiffly_held_tool_does_not_depend_on_the_phase_of_the_tick() {
     for (mass_kg, stiffness, speed) in [(0.01, 5000.0, 0.75), (0.01, 5000.0, 0.2), (0.05, 2000.0, 0.2)] {
-        let omega = (stiffness / mass_kg as f64).sqrt();
+        let omega = f64::sqrt(stiffness / mass_kg);
         let peak = |shift_s: f64| {
             (0..30)
                 .map(|tick| exact_height_m(omega, speed, 0.8, f64::from(tick) * TICK_S + shift_s))
