@@ -127,8 +127,7 @@ impl Tick<'_> {
         self.solver_bodies.integrate_forces(self.scene, &self.state.bodies);
         let (tool, input) = (self.scene.tool?, input?);
         let body_state = &self.state.bodies[tool.body];
-        let coupling =
-            ImplicitCoupling::new(self.scene, tool, body_state, input, self.scene.bodies[tool.body].angle_rad);
+        let coupling = ImplicitCoupling::new(self.scene, tool, body_state, input, &self.solver_bodies.all[tool.body]);
         let end = coupling.midpoint_velocity(body_state, self.scene.gravity_m_per_s2);
         let solver_body = &mut self.solver_bodies.all[tool.body];
         (solver_body.velocity, solver_body.angular_velocity) = (end.xy(), end.z);

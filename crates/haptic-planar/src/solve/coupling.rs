@@ -43,7 +43,7 @@ const MAX_FRACTION_ERROR: f64 = 1e-9;
 pub const MAX_PARTS: usize = 8;
 /// Phase of the coupling's oscillation that one part of a tick may cover, rad. The frequency of the midpoint rule is low
 /// by a twelfth of its square.
-const PART_RAD: f64 = 0.2;
+const PART_RAD: f64 = 0.3;
 /// Maximum number of times that a tick under contact load is solved again with a better arm or fraction of the gains.
 pub const MAX_REPEATS: usize = 4;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
@@ -82,6 +82,10 @@ pub struct ImplicitCoupling {
     constrained: Option<Constrained>,
     /// Velocity at the start of the tick (x, y, angle), world, m/s and rad/s.
     start: Vector3<f64>,
+    /// Velocity after a tick of the forces other than coupling and contacts (x, y, angle), world, m/s and rad/s.
+    forced: Vector3<f64>,
+    /// Whether the handle is at the centre of mass.
+    is_central: bool,
     max_force_n: f64,
     /// Unit direction of the rail, if there is one.
     rail: Option<Vector2<f64>>,
@@ -136,9 +140,9 @@ struct Coefficients {
 }
 
 impl ImplicitCoupling {
-    /// Creates the coupling of this tick. If the predicted force exceeds the limit, the gains are reduced until it does
+    /// Creates the coupling of this tick, for a tool that other forces would give the velocity `forced`. If the predicted force exceeds the limit, the gains are reduced until it does
     /// not, so that the same limited force acts on the hand and on the tool.
-    pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, rest_angle_rad: f64) -> Self {
+    pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, forced: &SolverBody) -> Self {
         let start_arm = rotate(body_state.rotation, tool.handle_m);
         let stretch = input.hand_m - (body_state.centre_m + start_arm);
         let arm = secant_arm(start_arm, body_state.angular_velocity_rad_per_s * TICK_S);
@@ -162,11 +166,13 @@ impl ImplicitCoupling {
             angular_damping: input.angular_damping_n_m_s_per_rad,
             stretch_m: stretch,
             hand_displacement_m: hand_displacement,
-            twist_rad: rest_angle_rad - body_state.angle_rad,
+            twist_rad: scene.bodies[tool.body].angle_rad - body_state.angle_rad,
             fraction,
             fraction_search: FixedPoint::from(fraction),
             constrained: None,
             start: vector3(body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s),
+            forced: vector3(forced.velocity, forced.angular_velocity),
+            is_central: tool.handle_m.x == 0.0 && tool.handle_m.y == 0.0,
             max_force_n: input.max_force_n,
             rail: input.rail,
         }
@@ -206,19 +212,17 @@ impl ImplicitCoupling {
             let (k, b) = (self.stiffness * self.fraction, self.damping * self.fraction);
             let pull = self.stretch_m * (k * TICK_S) + self.hand_displacement_m * b;
             let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
-            let angular =
-                solver_body.angular_velocity * self.inertia_kg_m2 + self.angular_stiffness * self.twist_rad * TICK_S;
+            let angular = self.forced.z * self.inertia_kg_m2 + self.angular_stiffness * self.twist_rad * TICK_S;
             solver_body.augmented_inverse_mass = 1.0 / (self.mass_kg + b * TICK_S + k * (TICK_S * TICK_S));
             solver_body.augmented_inverse_inertia = 1.0 / (self.inertia_kg_m2 + angular_resistance);
-            solver_body.velocity = (solver_body.velocity * self.mass_kg + pull) * solver_body.augmented_inverse_mass;
+            solver_body.velocity = (self.forced.xy() * self.mass_kg + pull) * solver_body.augmented_inverse_mass;
             solver_body.angular_velocity = angular * solver_body.augmented_inverse_inertia;
             solver_bodies.coupled_mass = None;
         } else {
             let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
             let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
             let inertia = self.constrained.map_or_else(|| Matrix3::from_diagonal(&mass), |all| all.matrix());
-            let forced = vector3(solver_body.velocity, solver_body.angular_velocity) - self.start;
-            let momentum = inertia * self.start + forced.component_mul(&mass);
+            let momentum = inertia * self.start + (self.forced - self.start).component_mul(&mass);
             let inverse = self.inverse(inertia, self.arm_m, &coefficients);
             let free = inverse * (momentum + self.pull(self.arm_m, &coefficients));
             // The momentum includes the pull at the handle, and the matrix includes the resistance there.
@@ -279,6 +283,9 @@ impl ImplicitCoupling {
     pub fn refine(&mut self, tool: &SolverBody) -> bool {
         let rotation = tool.angular_velocity * TICK_S;
         let step = tool.velocity * TICK_S + spin_cross(rotation, self.arm_m);
+        if self.is_central && self.fraction >= 1.0 && self.is_far_from_limit(step) {
+            return false;
+        }
         let force = self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref()));
         let arm = secant_arm(self.start_arm_m, rotation);
         let wrong_arm = force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
@@ -301,6 +308,16 @@ impl ImplicitCoupling {
             self.fraction = self.fraction_search.x.min(1.0);
         }
         wrong_arm || wrong_force
+    }
+
+    /// Whether a tick in which the handle moves by `step` keeps the force limit with any rule.
+    fn is_far_from_limit(&self, step: Vector2<f64>) -> bool {
+        let end = (self.stretch_m - step).norm_squared();
+        let start = (self.stretch_m - self.hand_displacement_m).norm_squared();
+        let change =
+            (self.hand_displacement_m - step).norm_squared() * (self.damping / TICK_S) * (self.damping / TICK_S);
+        let stretched = (if start > end { start } else { end }) * self.stiffness * self.stiffness;
+        2.0 * (stretched + change) <= self.max_force_n * self.max_force_n
     }
 
     /// Returns the coupling force on the tool over the tick, clipped to the limit, world, N. The effect of the part that
@@ -406,7 +423,7 @@ impl ImplicitCoupling {
             let error = (wanted - fraction.x).abs();
             let has_rotation = (motion.rotation_step_rad() - rotation.x).abs()
                 <= ROTATION_TOLERANCE_RAD * (1.0 + 8.0 * rotation.x.abs())
-                || self.is_central();
+                || self.is_central;
             if has_rotation && error <= FRACTION_TOLERANCE && !P::FORCED {
                 return Some(motion);
             }
@@ -621,14 +638,9 @@ impl ImplicitCoupling {
         self.hand_displacement_m
     }
 
-    /// Whether the handle is at the centre of mass.
-    fn is_central(&self) -> bool {
-        self.tool.handle_m == Vector2::zeros()
-    }
-
     /// Whether the coupling leaves the mass matrix diagonal: the handle is at the centre of mass and there is no rail.
     fn is_plain(&self) -> bool {
-        self.rail.is_none() && self.is_central()
+        self.rail.is_none() && self.is_central
     }
 
     /// Returns the inverse of an inertia plus T² J̄ᵀ Z J̄, the coupling's resistance at the handle.

@@ -86,7 +86,7 @@ fn couple(
         return None;
     };
     let body = &state.bodies[tool.body];
-    let coupling = ImplicitCoupling::new(scene, tool, body, input, scene.bodies[tool.body].angle_rad);
+    let coupling = ImplicitCoupling::new(scene, tool, body, input, &workspace.solver_bodies.all[tool.body]);
     coupling.apply(&mut workspace.solver_bodies);
     Some(coupling)
 }
@@ -245,7 +245,7 @@ fn solve_without_impacts<P: Policy>(
     };
     // Rolling friction stops a rotation within the tick, which is no row of a contact: backward Euler.
     if scene.rolling_friction_m == 0.0 && coupling.constrain(&workspace.manifolds) {
-        recouple(scene, state, workspace, coupling);
+        recouple(workspace, coupling);
     }
     let mut sweeps = if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
     for _ in 0..MAX_REPEATS {
@@ -253,7 +253,8 @@ fn solve_without_impacts<P: Policy>(
         if !P::FORCED && (!tool.has_contact_load || sweeps > MAX_SWEEPS || !coupling.refine(tool)) {
             break;
         }
-        recouple(scene, state, workspace, coupling);
+        workspace.solver_bodies.integrate_forces(scene, &state.bodies);
+        recouple(workspace, coupling);
         sweeps += if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
     }
     if P::FORCED {
@@ -263,9 +264,8 @@ fn solve_without_impacts<P: Policy>(
 }
 
 /// Applies a changed coupling to the velocities before the contact solve, and to the masses of the tool's manifolds.
-fn recouple(scene: &Scene, state: &State, workspace: &mut Workspace, coupling: &ImplicitCoupling) {
+fn recouple(workspace: &mut Workspace, coupling: &ImplicitCoupling) {
     let Workspace { solver_bodies, manifolds, .. } = workspace;
-    solver_bodies.integrate_forces(scene, &state.bodies);
     coupling.apply(solver_bodies);
     for manifold in manifolds.iter_mut().filter(|manifold| manifold.involves(coupling.body())) {
         manifold.renew_mass(solver_bodies);
