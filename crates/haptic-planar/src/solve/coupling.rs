@@ -46,10 +46,13 @@ pub const MAX_PARTS: usize = 8;
 const PART_RAD: f64 = 0.3;
 /// Maximum number of times that a tick under contact load is solved again with a better arm or fraction of the gains.
 pub const MAX_REPEATS: usize = 4;
+/// Number of sweeps in a tick after which it is not solved again: sweeps over a pile are not exact enough to tell whether
+/// another solve would be better.
+pub const REPEAT_SWEEPS: usize = 8;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
 const REPEAT_J: f64 = 1e-11;
 /// Relative error of the saturated force above which a tick under contact load is solved again.
-const REPEAT_FRACTION: f64 = 1e-9;
+const REPEAT_FRACTION: f64 = 1e-7;
 
 /// The coupling of one tick.
 #[derive(Clone, Copy, Debug)]

@@ -14,8 +14,7 @@ use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::FeatureCache;
-use crate::solve::contact_solver::MAX_SWEEPS;
-use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, clear_coupling};
+use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, REPEAT_SWEEPS, clear_coupling};
 use crate::solve::energy::EnergyBalance;
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
@@ -231,8 +230,8 @@ fn resolve<P: Policy>(
 
 /// Solves the contacts of a tick without impacts. The tool's coupling constrains only the directions that carry load; if
 /// the result differs from what the coupling assumed about the handle's arm and the force limit, it is solved again.
-/// Returns the coupling force on the tool, world, N. A repetition is started only after at most [`MAX_SWEEPS`] sweeps, so
-/// all repetitions together cost no more than the second solve of a tick with impacts.
+/// Returns the coupling force on the tool, world, N. A repetition is started only after at most [`REPEAT_SWEEPS`] sweeps,
+/// so all solves together cost less than the two of a tick with impacts.
 fn solve_without_impacts<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -250,7 +249,7 @@ fn solve_without_impacts<P: Policy>(
     let mut sweeps = if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
     for _ in 0..MAX_REPEATS {
         let tool = &workspace.solver_bodies.all[coupling.body()];
-        if !P::FORCED && (!tool.has_contact_load || sweeps > MAX_SWEEPS || !coupling.refine(tool)) {
+        if !P::FORCED && (!tool.has_contact_load || sweeps > REPEAT_SWEEPS || !coupling.refine(tool)) {
             break;
         }
         workspace.solver_bodies.integrate_forces(scene, &state.bodies);
