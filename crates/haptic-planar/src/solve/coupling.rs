@@ -197,14 +197,13 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Returns the number of parts of a tick in which a free motion keeps the frequency of the coupling, at most
-    /// [`MAX_PARTS`].
+    /// Returns the number of parts of a tick in which a free motion keeps the frequency of the linear spring, at most
+    /// [`MAX_PARTS`]. The angular spring, which is not felt, does not count.
     pub fn parts(&self) -> usize {
-        let linear = self.stiffness * (1.0 / self.mass_kg + self.tool.handle_m.norm_squared() / self.inertia_kg_m2);
-        let square = linear.max(self.angular_stiffness / self.inertia_kg_m2) * (TICK_S * TICK_S);
-        (1..MAX_PARTS)
-            .find(|&parts| square <= (PART_RAD * parts as f64) * (PART_RAD * parts as f64))
-            .unwrap_or(MAX_PARTS)
+        let arm_square = if self.is_central { 0.0 } else { self.start_arm_m.norm_squared() };
+        let square = self.stiffness * (1.0 / self.mass_kg + arm_square / self.inertia_kg_m2) * (TICK_S * TICK_S);
+        let covered = |parts: &usize| square <= (PART_RAD * *parts as f64) * (PART_RAD * *parts as f64);
+        (1..MAX_PARTS).find(covered).unwrap_or(MAX_PARTS)
     }
 
     /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the velocity
