@@ -6,6 +6,7 @@
 //! which the impact falls. The hand moves uniformly within the tick. The felt force is the mean over time, so that its
 //! work on the hand is the sum over the parts.
 
+use crate::collide::toi::FAST_M;
 use crate::math::integrate_rotation;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
@@ -25,6 +26,8 @@ use nalgebra::{Vector2, Vector3};
 const MAX_STRIKES: usize = 8;
 /// Time at the end of a tick that counts as no time, s.
 const NO_TIME_S: f64 = 1e-15;
+/// Rotation in the tick above which the tool does not fly in parts, rad, because the gaps of its contacts are linear.
+const MAX_ROTATION_RAD: f64 = 0.03;
 /// Part of the tick's change of velocity by the known forces below which an approach is no impact.
 const SLOW_FRACTION: f64 = 0.25;
 
@@ -75,7 +78,7 @@ struct Event {
 }
 
 /// Flies the tool through the tick in parts and takes its contacts out of the solve. Returns `None`, without any change,
-/// if the tool touches dynamic bodies, carried load in the last tick, meets a body too slowly for an impact, or needs no
+/// if the tool touches dynamic bodies, carried load in the last tick, moves fast, meets a body too slowly for an impact, or needs no
 /// parts because there is no impact and the coupling is soft. Real-time: at most [`MAX_PARTS`] + 2 [`MAX_STRIKES`] free
 /// motions, each with one pass over the manifolds.
 pub(super) fn fly<P: Policy>(
@@ -100,11 +103,15 @@ pub(super) fn fly<P: Policy>(
     flight.filter(|_| !P::FORCED)
 }
 
-/// Whether the tool carried no load in the last tick and is near no dynamic body.
+/// Whether the tool carried no load in the last tick, is near no dynamic body, and moves so little in this tick that the
+/// gaps of its contacts are linear.
 fn is_clear(state: &State, workspace: &Workspace, coupling: &ImplicitCoupling) -> bool {
     let tool = coupling.body();
     let bodies = &workspace.solver_bodies.all;
+    let rotation_rad = state.bodies[tool].angular_velocity_rad_per_s * TICK_S;
     !state.had_contact_load[tool]
+        && bodies[tool].reach_m <= FAST_M
+        && rotation_rad.abs() <= MAX_ROTATION_RAD
         && workspace.manifolds.iter().all(|manifold| {
             let [a, b] = manifold.bodies;
             !manifold.involves(tool)
