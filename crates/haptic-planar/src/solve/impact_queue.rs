@@ -28,12 +28,12 @@ const AT_ONCE_S: f64 = 0.02 * TICK_S;
 /// come before the impacts that follow from any of them; otherwise the order of manifolds would decide what follows.
 const SAME_TIME_S: f64 = 1e-6 * TICK_S;
 /// Lowest approach speed that can be an impact, m/s; below it, a bounce cannot be distinguished from rest.
-const MIN_APPROACH_M_PER_S: f64 = 1e-4;
+pub const MIN_APPROACH_M_PER_S: f64 = 1e-4;
 /// Constant part of the gap below which the other point of a manifold is hit together with the closing one, m.
-const FLAT_GAP_M: f64 = 2e-5;
+pub const FLAT_GAP_M: f64 = 2e-5;
 /// Speed-dependent part of the gap below which the other point of a manifold is hit together with the closing one, as a
 /// fraction of the distance that the closing point approaches in a tick.
-const FLAT_FRACTION: f64 = 0.02;
+pub const FLAT_FRACTION: f64 = 0.02;
 /// Tolerance for the energy gain of a flat impact, J, per squared approach speed, m²/s².
 const GAIN_SLACK: f64 = 1e-12;
 
@@ -335,7 +335,7 @@ pub fn single(
 /// box rotate. The impulses of a plastic impact are found first, and the normal ones are scaled by 1 + `restitution`.
 /// Friction then stops the remaining slip as far as it can; if that would add energy, the plastic tangential impulse is
 /// scaled as well.
-fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
+pub fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
     let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
     let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
     let scale = 1.0 + restitution;

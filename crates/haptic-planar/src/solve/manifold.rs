@@ -28,8 +28,10 @@ pub struct Manifold {
     pub normal: Vector2<f64>,
     /// Unit tangent t = (n_y, −n_x), world.
     pub tangent: Vector2<f64>,
-    /// Number of points, one or two.
+    /// Number of points, one or two; zero while the contact is taken out of the solve.
     pub count: usize,
+    /// Number of points before the contact was taken out of the solve.
+    pub silenced: usize,
     /// Gap of each point at the start of the tick, m; negative if the bodies overlap.
     pub gap_m: [f64; 2],
     /// Part of each gap that only the predicted rotation of a face takes away and that is not corrected, m.
@@ -99,6 +101,7 @@ impl Manifold {
             normal,
             tangent,
             count: geometry.count,
+            silenced: geometry.count,
             gap_m: geometry.gap_m,
             relief_m: [0.0; 2],
             arm,
@@ -221,6 +224,36 @@ impl Manifold {
             impulse.normal = [0.0, self.impulse.normal[0]];
         }
         WarmStart { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
+    }
+
+    /// Computes the masses again, after the coupling of one of the bodies has changed.
+    pub fn renew_mass(&mut self, solver_bodies: &SolverBodies) {
+        self.mass = self.effective_mass(solver_bodies);
+        self.factor = Factor::default();
+    }
+
+    /// Takes the contact out of the solve until [`Self::restore`]: it has no points and carries no load.
+    pub fn silence(&mut self) {
+        (self.silenced, self.count) = (self.count, 0);
+        self.bias = [f64::INFINITY; 2];
+        (self.impulse, self.mode, self.restitution) = (BlockImpulse::default(), Mode::Open, 0.0);
+    }
+
+    /// Restores the points of a contact that was taken out of the solve.
+    pub fn restore(&mut self) {
+        self.count = self.silenced;
+    }
+
+    /// Returns the row of the Jacobian of a point's normal velocity for the body `body`, up to its sign.
+    pub fn normal_row(&self, body: usize, point: usize) -> Vector3<f64> {
+        let arm = self.arm[usize::from(self.bodies[1] == body)][point];
+        Vector3::new(self.normal.x, self.normal.y, arm)
+    }
+
+    /// Returns the row of the Jacobian of the slip velocity for the body `body`, up to its sign.
+    pub fn slip_row(&self, body: usize) -> Vector3<f64> {
+        let arm = self.slip_arm[usize::from(self.bodies[1] == body)];
+        Vector3::new(self.tangent.x, self.tangent.y, arm)
     }
 
     fn effective_mass(&self, solver_bodies: &SolverBodies) -> InverseEffectiveMass {

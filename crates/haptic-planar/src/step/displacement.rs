@@ -10,14 +10,14 @@ use crate::collide::toi::{FAST_M, PENETRATION_M, SUBSTEPS, ToiBudget, safe_fract
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::aabb::Aabb;
-use crate::solve::coupling::{FreeMotion, ImplicitCoupling};
+use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_SOLVES};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBody;
 use crate::state::State;
 use crate::tick::TICK_S;
 use crate::workspace::Workspace;
-use nalgebra::Vector2;
+use nalgebra::{Vector2, Vector3};
 
 /// Rotation in one tick above which the linear gaps of a body that had an impact are too inaccurate, rad.
 const FAST_ROTATION_RAD: f64 = 0.03;
@@ -43,32 +43,34 @@ pub(super) fn integrate_displacements<P: Policy>(
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
 ) -> Vector2<f64> {
-    let force = coupling.map_or_else(Vector2::zeros, |coupling| coupling.finish(&mut workspace.solver_bodies));
     for &body in &scene.dynamic_bodies {
         workspace.solver_bodies.all[body].set_displacement();
     }
     let Some(coupling) = coupling else {
         use_end_velocity_where_penetrating(workspace);
-        return force;
+        return Vector2::zeros();
     };
     let free_motion = tool_free_motion::<P>(scene, state, workspace, coupling);
-    let tool = &mut workspace.solver_bodies.all[coupling.body()];
-    match free_motion {
-        Some(free) => {
-            (tool.velocity, tool.angular_velocity) = (free.velocity, free.angular_velocity);
-            (tool.displacement, tool.rotation_step_rad) = (free.displacement, free.rotation_step_rad);
+    let Workspace { solver_bodies, manifolds, .. } = workspace;
+    let force = match free_motion {
+        Some(free) if !P::FORCED => {
+            let tool = &mut solver_bodies.all[coupling.body()];
+            (tool.velocity, tool.angular_velocity) = (free.end.xy(), free.end.z);
+            (tool.displacement, tool.rotation_step_rad) = (free.displacement(), free.rotation_step_rad());
+            free.force
         }
-        None => {
-            tool.has_contact_load = true;
-            tool.set_displacement();
+        _ => {
+            let force = coupling.finish(solver_bodies);
+            coupling.set_displacement(&mut solver_bodies.all, manifolds);
+            force
         }
-    }
+    };
     use_end_velocity_where_penetrating(workspace);
-    free_motion.map_or(force, |free| coupling.midpoint_force(free.handle_displacement))
+    force
 }
 
 /// Returns the tool's free motion by the midpoint rule if the rule can be used: the tool carries no contact load and
-/// had no impact, the motion does not enter a dynamic body, and the force is within the limit.
+/// had no impact, and the motion does not enter a dynamic body.
 #[inline(always)]
 fn tool_free_motion<P: Policy>(
     scene: &Scene,
@@ -77,12 +79,15 @@ fn tool_free_motion<P: Policy>(
     coupling: &ImplicitCoupling,
 ) -> Option<FreeMotion> {
     let tool = &workspace.solver_bodies.all[coupling.body()];
-    if (!coupling.allows_midpoint() || tool.has_contact_load || tool.had_impact) && !P::FORCED {
+    if (tool.has_contact_load || tool.had_impact) && !P::FORCED {
         return None;
     }
-    let free = coupling.midpoint(&state.bodies[coupling.body()], scene.gravity_m_per_s2);
-    let free = slide_off_fixed_bodies(workspace, coupling, free)?;
-    coupling.within_limit(coupling.midpoint_force(free.handle_displacement)).then_some(free)
+    let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
+    let impulse = Vector3::new(weight.x, weight.y, 0.0);
+    let start = &state.bodies[coupling.body()];
+    let mut solves_left = MAX_SOLVES;
+    let free = coupling.free_motion::<P>(start, impulse, &mut solves_left)?;
+    slide_off_fixed_bodies::<P>(workspace, coupling, start, free, &mut solves_left)
 }
 
 /// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls the tool away,
@@ -90,10 +95,12 @@ fn tool_free_motion<P: Policy>(
 /// impulses act on the mean velocity, so they never add energy. Returns `None` for a free motion into a dynamic body,
 /// which is left to the contact solve.
 #[inline(always)]
-fn slide_off_fixed_bodies(
+fn slide_off_fixed_bodies<P: Policy>(
     workspace: &mut Workspace,
     coupling: &ImplicitCoupling,
+    start: &BodyState,
     mut free_motion: FreeMotion,
+    solves_left: &mut usize,
 ) -> Option<FreeMotion> {
     for _ in 0..SLIDE_PASSES {
         let mut grazed = false;
@@ -102,9 +109,11 @@ fn slide_off_fixed_bodies(
                 grazed |= slide_off(manifold, &workspace.solver_bodies.all, coupling, &mut free_motion)?;
             }
         }
-        if !grazed {
+        if !grazed && !P::FORCED {
             break;
         }
+        workspace.solver_bodies.all[coupling.body()].has_contact_load = true;
+        free_motion = coupling.free_motion::<P>(start, free_motion.impulse, solves_left)?;
     }
     Some(free_motion)
 }
@@ -342,8 +351,8 @@ fn slide_off(
     let mut grazed = false;
     for point in 0..manifold.count {
         let (arm, other_arm) = (manifold.arm[side][point] * outward, manifold.arm[1 - side][point] * outward);
-        let closing = direction.dot(&(free_motion.displacement - other.displacement))
-            + arm * free_motion.rotation_step_rad
+        let closing = direction.dot(&(free_motion.displacement() - other.displacement))
+            + arm * free_motion.rotation_step_rad()
             - other_arm * other.rotation_step_rad;
         let gap = manifold.gap_m[point] + closing;
         if gap >= manifold.gap_m[point].min(0.0) {
@@ -352,7 +361,7 @@ fn slide_off(
         if other.inverse_mass > 0.0 {
             return None;
         }
-        manifold.impulse.normal[point] += coupling.displace(free_motion, direction, arm, -gap);
+        manifold.impulse.normal[point] += free_motion.displace(Vector3::new(direction.x, direction.y, arm), -gap);
         grazed = true;
     }
     Some(grazed)

@@ -3,6 +3,7 @@
 //! The phases follow the order of *One tick* in `docs/physics.md`.
 
 mod displacement;
+mod flight;
 pub mod worst_case;
 
 use crate::collide::broad_phase::LookUps;
@@ -15,7 +16,7 @@ use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::solve::contact_work::limit_work;
-use crate::solve::coupling::{ImplicitCoupling, clear_coupling};
+use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, REPEAT_SWEEPS, clear_coupling};
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
@@ -25,6 +26,7 @@ use crate::tick::TICK_S;
 use crate::work::Work;
 use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
+use flight::fly;
 use nalgebra::Vector2;
 
 /// Constant part of the contact margin, m: the gap below which even a pair at rest is tracked as a contact.
@@ -72,10 +74,10 @@ fn step<P: Policy>(
 ) -> StepOutput {
     workspace.work = Work::default();
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
-    let coupling = couple(scene, state, workspace, input);
+    let mut coupling = couple(scene, state, workspace, input);
     find_near_pairs::<P>(scene, state, workspace);
     find_manifolds::<P>(scene, state, workspace);
-    let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_ref());
+    let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
     correct::<P>(scene, workspace);
     let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool);
     state.integrate_positions(scene, &workspace.solver_bodies.all);
@@ -99,8 +101,8 @@ fn couple(
         return None;
     };
     let body = &state.bodies[tool.body];
-    let coupling = ImplicitCoupling::new(scene, tool, body, input, scene.bodies[tool.body].angle_rad);
-    coupling.apply(&mut workspace.solver_bodies, body);
+    let coupling = ImplicitCoupling::new(scene, tool, body, input, &workspace.solver_bodies.all[tool.body]);
+    coupling.apply(&mut workspace.solver_bodies);
     Some(coupling)
 }
 
@@ -236,12 +238,27 @@ fn resolve<P: Policy>(
     scene: &Scene,
     state: &mut State,
     workspace: &mut Workspace,
-    coupling: Option<&ImplicitCoupling>,
+    mut coupling: Option<&mut ImplicitCoupling>,
 ) -> (ImpactTotals, Vector2<f64>) {
-    if !workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies) && !P::FORCED {
-        solve_contacts::<P>(scene, state, workspace);
-        return (ImpactTotals::default(), integrate_displacements::<P>(scene, state, workspace, coupling));
+    let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
+    let flight = coupling.as_deref().and_then(|coupling| fly::<P>(scene, state, workspace, coupling, has_impacts));
+    if let (Some(flight), Some(coupling)) = (flight, coupling.as_deref()) {
+        // The contacts of the tool are out of the solve: the flight has resolved them.
+        let (mut impacts, _) = resolve::<P>(scene, state, workspace, None);
+        flight.finish(&mut workspace.solver_bodies.all[coupling.body()]);
+        let manifolds = workspace.manifolds.iter_mut();
+        manifolds.filter(|manifold| manifold.involves(coupling.body())).for_each(Manifold::restore);
+        impacts.count += flight.impacts.count;
+        impacts.lost_j += flight.impacts.lost_j;
+        return (impacts, flight.force);
     }
+    if !has_impacts || P::FORCED {
+        let force = solve_without_impacts::<P>(scene, state, workspace, coupling.as_deref_mut());
+        if !P::FORCED {
+            return (ImpactTotals::default(), force);
+        }
+    }
+    let coupling = coupling.as_deref();
     for (saved, &body) in workspace.saved_bodies.iter_mut().zip(&scene.dynamic_bodies) {
         *saved = workspace.solver_bodies.all[body];
     }
@@ -257,6 +274,49 @@ fn resolve<P: Policy>(
     }
     workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
     resolve_impacts_and_contacts::<P>(scene, state, workspace, coupling)
+}
+
+/// Solves the contacts of a tick without impacts. The tool's coupling constrains only the directions that carry load; if
+/// the result differs from what the coupling assumed about the handle's arm and the force limit, it is solved again.
+/// Returns the coupling force on the tool, world, N. A repetition is started only after at most [`REPEAT_SWEEPS`] sweeps,
+/// so all solves together cost less than the two of a tick with impacts.
+fn solve_without_impacts<P: Policy>(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    coupling: Option<&mut ImplicitCoupling>,
+) -> Vector2<f64> {
+    let Some(coupling) = coupling else {
+        solve_contacts::<P>(scene, state, workspace);
+        return integrate_displacements::<P>(scene, state, workspace, None);
+    };
+    // Rolling friction stops a rotation within the tick, which is no row of a contact: backward Euler.
+    if scene.rolling_friction_m == 0.0 && coupling.constrain(&workspace.manifolds) {
+        recouple(workspace, coupling);
+    }
+    let mut sweeps = if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
+    for _ in 0..MAX_REPEATS {
+        let tool = &workspace.solver_bodies.all[coupling.body()];
+        if !P::FORCED && (!tool.has_contact_load || sweeps > REPEAT_SWEEPS || !coupling.refine(tool)) {
+            break;
+        }
+        workspace.solver_bodies.integrate_forces(scene, &state.bodies);
+        recouple(workspace, coupling);
+        sweeps += if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
+    }
+    if P::FORCED {
+        return Vector2::zeros();
+    }
+    integrate_displacements::<P>(scene, state, workspace, Some(coupling))
+}
+
+/// Applies a changed coupling to the velocities before the contact solve, and to the masses of the tool's manifolds.
+fn recouple(workspace: &mut Workspace, coupling: &ImplicitCoupling) {
+    let Workspace { solver_bodies, manifolds, .. } = workspace;
+    coupling.apply(solver_bodies);
+    for manifold in manifolds.iter_mut().filter(|manifold| manifold.involves(coupling.body())) {
+        manifold.renew_mass(solver_bodies);
+    }
 }
 
 fn resolve_impacts_and_contacts<P: Policy>(
@@ -310,9 +370,9 @@ fn drop_restitution_of_gaining_islands(
     any
 }
 
-/// Solves the contact law of all manifolds.
+/// Solves the contact law of all manifolds. Returns the number of sweeps.
 #[inline(never)]
-fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) -> usize {
     let Workspace { contact_solver, manifolds, solver_bodies, islands, work, .. } = workspace;
     for manifold in manifolds.iter_mut() {
         manifold.set_bias(&solver_bodies.all);
@@ -331,6 +391,7 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         }
         state.broad_phase.table.pairs_mut()[manifold.pair].warm_start = manifold.warm_start();
     }
+    sweeps
 }
 
 /// Adds the position correction, which removes the remaining penetration, to the displacements.

@@ -4,6 +4,7 @@ mod allocation;
 mod common;
 mod contacts;
 mod coupling;
+mod coupling_rules;
 mod determinism;
 mod energy;
 mod fast_bodies;
