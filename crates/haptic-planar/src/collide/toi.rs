@@ -24,9 +24,9 @@ pub const SUBSTEPS: usize = 32;
 /// Number of advances in a [`ToiBudget`], shared by all pairs. When it is used up, a pair is not followed beyond the
 /// time it has reached. A body of a dozen pieces takes an advance for each near pair, and a spinning pair up to
 /// [`MAX_ADVANCES`].
-pub const ADVANCES_PER_TICK: usize = 256;
+pub const ADVANCES_PER_TICK: usize = 64;
 /// Number of substeps in a [`ToiBudget`], shared by all pairs.
-pub const SUBSTEPS_PER_TICK: usize = 512;
+pub const SUBSTEPS_PER_TICK: usize = 128;
 /// Gap at which the advancement ends, m.
 const TARGET_GAP_M: f64 = 5e-5;
 

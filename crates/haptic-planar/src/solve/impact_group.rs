@@ -24,9 +24,12 @@ use nalgebra::Vector2;
 const MAX_MEMBERS: usize = 64;
 /// Maximum number of sweeps over a group.
 const MAX_SWEEPS: usize = 64;
-/// Number of relaxations in a tick, over all groups; a pool break of 15 balls takes about 600. When they are used up,
+/// Number of relaxations in a tick over all groups, per manifold that the scene has capacity for, so that their cost
+/// stays an eighth of that of the contact solve; a pool break of 15 balls takes about 600. When they are used up,
 /// impacts are resolved one after the other.
-pub const GROUP_RELAXATIONS: usize = 1024;
+const RELAXATIONS_PER_MANIFOLD: usize = 8;
+/// Smallest and largest number of relaxations in a tick.
+pub const GROUP_RELAXATIONS: [usize; 2] = [128, 1024];
 /// Number of relaxations that count for a further group, or a single impact, at the same time.
 const RELAXATIONS_PER_GROUP: usize = 2;
 /// Velocity change of a sweep below which the plastic impulses have converged, as a fraction of the fastest approach.
@@ -88,22 +91,25 @@ pub struct ImpactGroup {
     /// Change of each body; zero for bodies that the group does not strike.
     changes: Vec<BodyChange>,
     relaxations: usize,
+    relaxations_per_tick: usize,
 }
 
 impl ImpactGroup {
-    /// Preallocates memory for a scene with this many bodies.
-    pub fn with_capacity(bodies: usize) -> Self {
+    /// Preallocates memory for a scene with these numbers of manifolds and bodies.
+    pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
+        let [fewest, most] = GROUP_RELAXATIONS;
         Self {
             waiting: Vec::with_capacity(MAX_MEMBERS),
             members: Vec::with_capacity(MAX_MEMBERS),
             changes: vec![BodyChange::default(); bodies],
             relaxations: 0,
+            relaxations_per_tick: (RELAXATIONS_PER_MANIFOLD * manifolds).clamp(fewest, most),
         }
     }
 
     /// Begins a tick.
     pub fn reset(&mut self) {
-        self.relaxations = GROUP_RELAXATIONS;
+        self.relaxations = self.relaxations_per_tick;
     }
 
     /// Returns the number of relaxations made since the last [`Self::reset`].

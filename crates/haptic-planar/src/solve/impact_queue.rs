@@ -78,7 +78,7 @@ impl ImpactQueue {
         Self {
             due_s: Vec::with_capacity(manifolds),
             point: Vec::with_capacity(manifolds),
-            group: ImpactGroup::with_capacity(bodies),
+            group: ImpactGroup::with_capacity(manifolds, bodies),
             is_struck: vec![false; bodies],
         }
     }
