@@ -114,7 +114,7 @@ impl ImpactGroup {
 
     /// Returns the number of relaxations made since the last [`Self::reset`].
     pub fn relaxations_made(&self) -> u32 {
-        (GROUP_RELAXATIONS - self.relaxations) as u32
+        (self.relaxations_per_tick - self.relaxations) as u32
     }
 
     /// Forgets the impacts that are waiting.
