@@ -8,6 +8,7 @@
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::solve::block::{Block, InverseEffectiveMass};
+use crate::solve::direct::DirectSolver;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
@@ -26,7 +27,7 @@ const MAX_SWEEPS_OF_FEW: usize = 160;
 const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
     [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
 /// Velocity change below which the solution counts as exact, m/s.
-const EXACT_M_PER_S: f64 = 1e-9;
+pub(super) const EXACT_M_PER_S: f64 = 1e-9;
 
 /// Impulse assigned to every manifold before each sweep of a forced step, N·s, so that the block has to search for its
 /// mode.
@@ -45,15 +46,16 @@ pub struct Solver {
     before: Vec<BlockImpulse>,
     /// Velocity and angular velocity of each dynamic body at the start of the sweep.
     body_before: Vec<(Vector2<f64>, f64)>,
+    direct: DirectSolver,
 }
 
 /// Change made by a sweep.
 #[derive(Clone, Copy, Default)]
-struct Change {
+pub(super) struct Change {
     /// Squared change in the norm of the diagonal of K.
     square: f64,
     /// Largest change of a velocity, m/s.
-    largest: f64,
+    pub(super) largest: f64,
 }
 
 impl Change {
@@ -79,6 +81,7 @@ impl Solver {
             body_along: Vec::with_capacity(bodies),
             before: Vec::with_capacity(manifolds),
             body_before: Vec::with_capacity(bodies),
+            direct: DirectSolver::with_capacity(manifolds, bodies),
         }
     }
 
@@ -109,8 +112,9 @@ impl Solver {
         MAX_SWEEPS
     }
 
-    /// Finds the impulses of this tick, starting from those of the last one. Returns the number of sweeps. Real-time:
-    /// at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
+    /// Finds the impulses of this tick, starting from those of the last one: by a single sweep if hardly anything has
+    /// changed, then directly in small islands, then by accelerated sweeps if an island is left. Returns the number of
+    /// sweeps. Real-time: at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -127,17 +131,27 @@ impl Solver {
         if (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {
             return 1;
         }
-        self.accelerate::<P>(manifolds, solver_bodies, dynamic_bodies)
+        if P::FORCED {
+            return self.accelerate::<P>(manifolds, solver_bodies, dynamic_bodies, 0);
+        }
+        let direct = self.direct.run(manifolds, solver_bodies, dynamic_bodies);
+        if direct.is_solved {
+            return 1 + direct.cost_sweeps;
+        }
+        self.accelerate::<P>(manifolds, solver_bodies, dynamic_bodies, direct.cost_sweeps)
     }
 
+    /// Sweeps until the solution is good enough. `spent` is the number of sweeps that the direct solve has cost; it is
+    /// taken off the maximum.
     fn accelerate<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
         solver_bodies: &mut SolverBodies,
         dynamic_bodies: &[usize],
+        spent: usize,
     ) -> usize {
         let good_enough = good_enough(manifolds.len());
-        let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), dynamic_bodies.len()) };
+        let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), dynamic_bodies.len()) - spent };
         let mut last_square = 0.0;
         for count in 2..max {
             self.save_sweep_start(manifolds, &solver_bodies.all, dynamic_bodies);
@@ -223,7 +237,7 @@ fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies
 
 /// Solves one manifold for the present velocities of its bodies and adds its change to `change`.
 #[inline]
-fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, change: &mut Change) {
+pub(super) fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, change: &mut Change) {
     if P::FORCED {
         manifold.mode = Mode::Open;
         manifold.impulse = FORCED_IMPULSE;
