@@ -29,15 +29,11 @@ const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
 const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
 
 /// Maximum number of linear solves for the free motions of a tick beyond one for each of them: a free motion takes two to
-/// four for a handle off centre, and four to ten if the force limit is reached too.
-pub const MAX_SOLVES: usize = 64;
+/// four for a handle off centre.
+pub const MAX_SOLVES: usize = 24;
 /// Error of the rotation in a free motion that is tolerated, rad. With a larger one, a handle off centre would gain or
 /// lose energy.
 const ROTATION_TOLERANCE_RAD: f64 = 1e-15;
-/// Error of the saturated fraction of the gains that is tolerated in a free motion.
-const FRACTION_TOLERANCE: f64 = 1e-13;
-/// Error of the saturated fraction above which a free motion that did not converge is discarded.
-const MAX_FRACTION_ERROR: f64 = 1e-9;
 
 /// Largest number of parts of equal duration in which the tool flies through a tick.
 pub const MAX_PARTS: usize = 8;
@@ -407,37 +403,25 @@ impl ImplicitCoupling {
     }
 
     /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
-    /// if the force limit is reached and no motion was found that keeps it. The rule is the midpoint rule; across a
-    /// rail, it is backward Euler. Real-time: one 3×3 solve, and at most `solves_left` more.
+    /// if the force limit is reached. The rule is the midpoint rule; across a rail, it is backward Euler. Real-time: one 3×3 solve, and at most `solves_left` more.
     pub fn free_motion<P: Policy>(
         &self,
         start: &BodyState,
         impulse: Vector3<f64>,
         solves_left: &mut usize,
     ) -> Option<FreeMotion> {
-        let mut fraction = FixedPoint::from(self.fraction);
         let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * self.duration_s);
         loop {
             let arm = secant_arm(self.start_arm_m, rotation.x);
-            let motion = self.motion(start, impulse, arm, fraction.x);
-            let step = motion.displacement() + spin_cross(motion.rotation_step_rad(), arm);
-            let wanted = self.saturated_fraction(step);
-            let error = (wanted - fraction.x).abs();
+            let motion = self.motion(start, impulse, arm, 1.0);
             let has_rotation = (motion.rotation_step_rad() - rotation.x).abs()
                 <= ROTATION_TOLERANCE_RAD * (1.0 + 8.0 * rotation.x.abs())
                 || self.is_central;
-            if has_rotation && error <= FRACTION_TOLERANCE && !P::FORCED {
-                return Some(motion);
+            if (has_rotation && !P::FORCED) || *solves_left == 0 {
+                let step = motion.displacement() + spin_cross(motion.rotation_step_rad(), arm);
+                return (self.keeps_limit(step) || P::FORCED).then_some(motion);
             }
-            if has_rotation {
-                fraction.improve(wanted);
-                rotation = FixedPoint::from(motion.rotation_step_rad());
-            } else {
-                rotation.improve(motion.rotation_step_rad());
-            }
-            if *solves_left == 0 {
-                return (error <= MAX_FRACTION_ERROR || P::FORCED).then_some(motion);
-            }
+            rotation.improve(motion.rotation_step_rad());
             *solves_left -= 1;
         }
     }
@@ -497,35 +481,21 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Returns the fraction of the gains at which a free motion with the given displacement of the handle keeps the
-    /// force limit and creates no energy.
-    ///
-    /// The spring's potential U becomes linear where its force reaches the limit L. With the unlimited force w = K s̄ +
-    /// B Δs/T, its parts E = K s̄·Δs and D = |Δs|² B/T of the work, and ΔU = κ E, the force F = p w is within the limit
-    /// if p ≤ L/|w| and passive if F·Δs ≥ ΔU. Without a damper, p = κ is the discrete gradient of U, which is lossless.
-    /// With one, p is chosen so that F·Δs = ΔU + D while the stretch grows, and F·Δs ≥ ΔU while it shrinks.
-    fn saturated_fraction(&self, step: Vector2<f64>) -> f64 {
-        let limit = self.max_force_n;
+    /// Whether the force limit is not reached in a free motion with the given displacement of the handle: neither by the
+    /// mean force nor by the spring at either end, where its potential would become linear.
+    fn keeps_limit(&self, step: Vector2<f64>) -> bool {
         let change = self.limited_part(self.hand_displacement_m - step);
         let end = self.limited_part(self.stretch_m - step);
         let start = end - change;
-        let spring = (start + end) * (0.5 * self.stiffness);
-        let wanted = spring + change * (self.damping / self.duration_s);
-        let reach = limit / self.stiffness;
+        let wanted = (start + end) * (0.5 * self.stiffness) + change * (self.damping / self.duration_s);
+        let (limit, reach) = (self.max_force_n, self.max_force_n / self.stiffness);
         let square = reach * reach;
-        if wanted.norm_squared() <= limit * limit && start.norm_squared() <= square && end.norm_squared() <= square {
-            return 1.0;
-        }
-        let stored = stored_fraction(start.norm(), end.norm(), reach);
-        let (elastic, damped) = (spring.dot(&change), change.norm_squared() * self.damping / self.duration_s);
-        let passive = if elastic >= 0.0 {
-            if elastic + damped > 0.0 { (stored * elastic + damped) / (elastic + damped) } else { stored }
-        } else if elastic + damped < 0.0 {
-            stored * elastic / (elastic + damped)
-        } else {
-            1.0
-        };
-        passive.min(limit / wanted.norm()).min(1.0)
+        wanted.norm_squared() <= limit * limit && start.norm_squared() <= square && end.norm_squared() <= square
+    }
+
+    /// Whether the force was predicted to reach the limit.
+    pub fn is_saturated(&self) -> bool {
+        self.fraction < 1.0
     }
 
     /// Returns the part of a vector on which the force limit acts: the component along the rail, if there is one.
@@ -662,19 +632,6 @@ impl ImplicitCoupling {
         let resistance = Matrix3::new(z.m11, z.m12, lever.x, z.m21, z.m22, lever.y, lever.x, lever.y, corner);
         // The matrix is positive definite: an inertia plus a resistance of zero or more.
         (inertia + resistance * (self.duration_s * self.duration_s)).try_inverse().unwrap_or_else(Matrix3::zeros)
-    }
-}
-
-/// Returns the fraction κ of the potential's change over a tick, ΔU = κ ½ K (|s₁|² − |s₀|²), if the spring force is
-/// constant beyond the stretch `reach`, m. `start` and `end` are |s₀| and |s₁|, m.
-fn stored_fraction(start: f64, end: f64, reach: f64) -> f64 {
-    let (short, long) = if start < end { (start, end) } else { (end, start) };
-    if long <= reach {
-        1.0
-    } else if short >= reach {
-        2.0 * reach / (short + long)
-    } else {
-        1.0 - (long - reach) * (long - reach) / ((long - short) * (long + short))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::tick::TICK_S;
 
 /// Maximum number of impacts, or groups of impacts, resolved in one tick; later ones are left to the contact solve,
 /// which has no restitution.
-pub const MAX_IMPACTS: usize = 64;
+pub const MAX_IMPACTS: usize = 40;
 /// Time within which impacts on connected bodies happen at once, s.
 const AT_ONCE_S: f64 = 0.02 * TICK_S;
 /// Time within which impacts on unconnected bodies happen at the same time, s: more than rounding errors. All of them

@@ -297,7 +297,8 @@ fn solve_without_impacts<P: Policy>(
     let mut sweeps = if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
     for _ in 0..MAX_REPEATS {
         let tool = &workspace.solver_bodies.all[coupling.body()];
-        if !P::FORCED && (!tool.has_contact_load || sweeps > REPEAT_SWEEPS || !coupling.refine(tool)) {
+        let is_free = !tool.has_contact_load && !coupling.is_saturated();
+        if !P::FORCED && (is_free || sweeps > REPEAT_SWEEPS || !coupling.refine(tool)) {
             break;
         }
         workspace.solver_bodies.integrate_forces(scene, &state.bodies);

@@ -150,18 +150,6 @@ fn a_saturated_coupling_of_a_free_tool_has_the_force_of_the_limit_and_creates_no
     }
 }
 
-#[test]
-fn a_tool_on_a_saturated_spring_without_a_damper_keeps_its_energy() {
-    let tool = with(body("tool", disc(0.01), 0.0, 0.0), 0.05, 0.3, 0.0);
-    let mut lab = Lab::new(&scene(0.0, vec![tool], Some("tool"))).gains(800.0, 0.0);
-    lab.input.max_force_n = 3.0;
-    lab.state.bodies[0].velocity_m_per_s = vector![0.7, 0.4];
-    lab.hand(vector![0.02, 0.0]);
-    let start = lab.state.energy.stored_j();
-    lab.lead(vector![0.02, 0.0], 20_000, |_, _| ());
-    assert_below("change of the energy", (lab.state.energy.stored_j() / start - 1.0).abs(), 1e-9);
-}
-
 /// Returns a box of this mass that the hand presses onto a floor with 5 N at the gain of 1000 N/m.
 fn pressed_box(mass_kg: f64, friction: f64, handle_m: Vector2<f64>) -> Lab {
     let tool = with(body("tool", box_shape(0.04, 0.02), 0.0, 0.01), mass_kg, friction, 0.0);
