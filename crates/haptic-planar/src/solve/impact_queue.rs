@@ -1,12 +1,13 @@
-//! Impacts of one tick, resolved in time order at the inter-state position with the current velocity. No time is
-//! discarded.
+//! Impacts of one tick, resolved in time order. Each uses the position and the velocity at its own time, and the rest of
+//! the tick is still simulated (*Time and state of an impact* in `docs/physics.md`).
 //!
-//! Every point that closes within the tick is an event at the time τ = −(g + J d)/u, where g is its gap, d the shift of
-//! the bodies by earlier impacts, and u the normal velocity at the end of the tick. The impact uses the velocity at the
-//! time τ, u* = u − (T − τ) a. Afterwards the body continues as if it had moved with its new velocity from a *virtual
-//! start*: v ← v + ΔV, d ← d − τ ΔV. Energy is therefore exact under a constant force for any error in τ, a body can be
-//! hit several times in a tick, and impacts propagate through chains of bodies. Impacts at the same time on connected
-//! bodies are resolved together ([`impact_group`](crate::solve::impact_group)).
+//! Every point that closes within the tick is an event at the time τ = −(g + J d)/u, where g is its gap, J the contact
+//! Jacobian, d the shift of the bodies by earlier impacts, and u the normal velocity at the end of the tick. The impact
+//! uses the velocity at the time τ, u* = u − (T − τ) a, with the length T of the tick and the normal acceleration a of the
+//! point. Afterwards the body continues as if it had moved with its new velocity from a *virtual start*: with the change
+//! of velocity ΔV, v ← v + ΔV and d ← d − τ ΔV. Under a constant force, energy is therefore conserved between impacts even
+//! if τ is inexact. A body can be hit several times in a tick, and impacts propagate through chains of bodies. Impacts at
+//! the same time on connected bodies are resolved together ([`impact_group`](crate::solve::impact_group)).
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::scene::description::RestitutionLaw;

@@ -17,7 +17,7 @@ use nalgebra::{Vector2, Vector3};
 /// Cosine between the normals of two consecutive ticks above which a contact counts as the same.
 const SAME_CONTACT: f64 = 0.95;
 
-/// Contact of two bodies at up to two points on one plane.
+/// Contact between two bodies at one or two points that share a normal and a tangent.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifold {
     /// Indices of the first and second body.
