@@ -7,10 +7,10 @@
 //! impulses and velocities it had before, because those of a failed attempt can contain any amount of energy.
 
 use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
-use crate::solve::contact_solver::{Change, EXACT_M_PER_S, relax};
 use crate::solve::islands::Islands;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Ordinary;
+use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::{Vector2, Vector3};
 

@@ -15,4 +15,5 @@ pub(crate) mod islands;
 pub(crate) mod manifold;
 pub(crate) mod policy;
 pub(crate) mod position_correction;
+pub(crate) mod relaxation;
 pub(crate) mod solver_body;

@@ -23,7 +23,7 @@ fn measured() -> Vec<(u64, Measured)> {
 }
 
 #[test]
-#[ignore = "holds once the cures of rows 2, 6, 8, 15 and 16 are merged"]
+#[ignore = "about one world in a hundred still exceeds a limit; run with --include-ignored"]
 fn no_world_gains_energy_overlaps_or_freezes() {
     let all = measured();
     let inside = |one: &&(u64, Measured)| one.1.is_in_envelope();
@@ -37,7 +37,6 @@ fn no_world_gains_energy_overlaps_or_freezes() {
 }
 
 #[test]
-#[ignore = "holds once the cure of row 4 is merged"]
 fn symmetric_strikes_stay_symmetric_in_either_file_order() {
     for seed in 1..=60 {
         let strike = strike::Strike::generate(seed);
@@ -49,7 +48,6 @@ fn symmetric_strikes_stay_symmetric_in_either_file_order() {
 }
 
 #[test]
-#[ignore = "holds once the cure of row 7 is merged"]
 fn stacks_of_equal_boxes_rest() {
     for seed in 1..=20 {
         let creep = stack::creep_m_per_s(seed);
