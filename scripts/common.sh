@@ -45,13 +45,16 @@ need_packages() {
 }
 
 # static_cargo SUBCOMMAND ARGUMENT…: cargo for a release build without shared libraries, so that it runs in a guest that
-# has none. It is optimised like any release, but not across crates and without debug information: both take minutes,
-# and no result depends on them.
+# has none. Our crates are optimised like any release, but not across crates and without debug information; dependencies,
+# of which the tick uses little more than inlined arithmetic, are optimised less. Each of these would take minutes, and no
+# result depends on them.
 static_cargo() {
     local subcommand="$1"
     shift
     CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
-        RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --release --target "$static_target" "$@"
+        RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --release --target "$static_target" \
+        --config 'profile.release.package."*".opt-level = 1' --config 'profile.release.package.libm.opt-level = 3' \
+        --config 'profile.release.package.nalgebra.opt-level = 3' "$@"
 }
 
 # build_static: every program that is tested from outside, in one build: each alone would select other features of
