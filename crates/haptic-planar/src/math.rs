@@ -47,10 +47,28 @@ pub fn rotate(rotation: Vector2<f64>, v: Vector2<f64>) -> Vector2<f64> {
 /// Returns a rotation (cos, sin) advanced by `angle`, rad. Gives the same bits on every machine. Real-time: constant.
 #[inline]
 pub fn integrate_rotation(rotation: Vector2<f64>, angle: f64) -> Vector2<f64> {
-    let (sin, cos) = if angle.abs() <= SMALL_RAD { small_sin_cos(angle) } else { libm::sincos(angle) };
+    let (sin, cos) = sin_cos(angle);
     let next = Vector2::new(rotation.x * cos - rotation.y * sin, rotation.x * sin + rotation.y * cos);
     // One Newton step towards unit length prevents rounding errors from accumulating over hours.
     next * (1.5 - 0.5 * next.norm_squared())
+}
+
+/// Returns the arm r of a rotation by `angle`, rad, of the arm `start`: the displacement of its end is exactly
+/// S r · `angle`, where S is the quarter turn. It is the arm halfway, shortened by sin(x)/x with x = `angle`/2.
+#[inline]
+pub fn secant_arm(start: Vector2<f64>, angle: f64) -> Vector2<f64> {
+    let half = angle / 2.0;
+    if half == 0.0 {
+        return start;
+    }
+    let (sin, cos) = sin_cos(half);
+    rotate(Vector2::new(cos, sin), start) * (sin / half)
+}
+
+/// Returns the sine and cosine of an angle, rad. Gives the same bits on every machine.
+#[inline]
+fn sin_cos(angle: f64) -> (f64, f64) {
+    if angle.abs() <= SMALL_RAD { small_sin_cos(angle) } else { libm::sincos(angle) }
 }
 
 #[inline]
@@ -72,6 +90,17 @@ mod tests {
             let x = f64::from(i) * 1e-4;
             let (sin, cos) = small_sin_cos(x);
             assert!((sin - libm::sin(x)).abs() < 2e-16 && (cos - libm::cos(x)).abs() < 2e-16, "at {x}");
+        }
+    }
+
+    #[test]
+    fn the_secant_arm_gives_the_exact_displacement_of_the_end() {
+        let start = Vector2::new(0.03, -0.02);
+        for i in -300..=300 {
+            let angle = f64::from(i) * 0.01;
+            let (sin, cos) = libm::sincos(angle);
+            let moved = rotate(Vector2::new(cos, sin), start) - start;
+            assert!((spin_cross(angle, secant_arm(start, angle)) - moved).norm() < 1e-16, "at {angle}");
         }
     }
 

@@ -12,12 +12,15 @@ use crate::solve::manifold::Manifold;
 use crate::solve::position_correction::Correction;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::state::State;
+use crate::work::Work;
 
 /// Preallocated scratch memory of a step. A step gives the same bits with any workspace that was created for its scene.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     pub(crate) solver_bodies: SolverBodies,
     pub(crate) look_ups: LookUps,
+    /// Work of the last step without that of its look-ups.
+    pub(crate) work: Work,
     /// Manifolds of the last step, kept until the next one for [`Self::contacts`].
     pub(crate) manifolds: Vec<Manifold>,
     /// Solver bodies of the dynamic bodies before the impacts, restored if the tick is recomputed.
@@ -26,8 +29,6 @@ pub struct Workspace {
     pub(crate) impact_queue: ImpactQueue,
     pub(crate) contact_solver: Solver,
     pub(crate) correction: Correction,
-    /// For each body, the fraction of its displacement that it can make without penetrating an obstacle, 0 to 1.
-    pub(crate) fractions: Vec<f64>,
     /// Scratch memory of the impact states other than the default one; `None` if the scene uses the default.
     pub(crate) impact_states: Option<Box<Scratch>>,
     /// Piece indices of the near pairs of a forced step; empty for ordinary steps.
@@ -42,16 +43,27 @@ impl Workspace {
         let has_scratch = scene.impact_state != ImpactState::InterState;
         Self {
             look_ups: LookUps::new(scene),
+            work: Work::default(),
             manifolds: Vec::with_capacity(pairs),
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
             islands: Islands::with_capacity(bodies),
-            impact_queue: ImpactQueue::with_capacity(pairs),
+            impact_queue: ImpactQueue::with_capacity(pairs, bodies),
             contact_solver: Solver::with_capacity(pairs, bodies),
             correction: Correction::with_capacity(pairs, bodies),
-            fractions: vec![1.0; bodies],
             impact_states: has_scratch.then(|| Box::new(Scratch::new(scene))),
             forced_pairs: Vec::new(),
             solver_bodies,
+        }
+    }
+
+    /// Returns the counted work of the last step. Zero for the impact states other than the default one.
+    pub fn work(&self) -> Work {
+        let look_ups = &self.look_ups.work;
+        Work {
+            grid_visits: look_ups.grid_visits,
+            box_tests: look_ups.box_tests,
+            searches: look_ups.searches,
+            ..self.work
         }
     }
 

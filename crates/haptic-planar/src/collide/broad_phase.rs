@@ -6,10 +6,17 @@
 //! tick; the cost bound therefore includes one look-up for each of them.
 
 use crate::collide::pair_table::{Pair, PairTable};
+use crate::collide::toi::FAST_M;
 use crate::scene::Scene;
-
 use crate::shape::aabb::{AABB_MARGIN_M, Aabb};
 use crate::shape::piece::PlacedPiece;
+
+/// Fractions of a fast body's sweep that are tried in turn. If none of them can be looked up, the body is limited to
+/// [`FAST_M`], which always can.
+pub const SWEEP_FRACTIONS: [f64; 3] = [1.0, 0.25, 0.0625];
+/// Maximum number of searches for the farthest pair in one update of the near pairs. Further pairs that find the table
+/// full are dropped without a search.
+pub const MAX_REPLACEMENTS: u32 = 64;
 
 /// State of the broad phase that lasts from tick to tick: the boxes of all pieces and the near pairs.
 #[derive(Clone, Debug)]
@@ -32,13 +39,60 @@ pub struct LookUps {
     stamp: u32,
     /// Number of near pairs dropped in this tick because the table was full.
     pub dropped: u32,
+    /// Number of new near pairs expected from the sweeps of fast bodies.
+    expected: usize,
+    /// Number of searches for the farthest pair left in this update.
+    replacements_left: u32,
+    /// Work of this tick.
+    pub work: LookUpWork,
+}
+
+/// Work of the look-ups of one tick.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LookUpWork {
+    /// Rows and entries of the grid visited.
+    pub grid_visits: u32,
+    /// Boxes of dynamic pieces compared with that of a piece that left its box.
+    pub box_tests: u32,
+    /// Searches for the farthest pair in the full table.
+    pub searches: u32,
 }
 
 impl LookUps {
     /// Preallocates memory for a scene.
     pub fn new(scene: &Scene) -> Self {
         let pieces = scene.pieces.len();
-        Self { has_left: vec![false; pieces], any_left: false, seen: vec![0; pieces], stamp: 0, dropped: 0 }
+        Self {
+            has_left: vec![false; pieces],
+            any_left: false,
+            seen: vec![0; pieces],
+            stamp: 0,
+            dropped: 0,
+            expected: 0,
+            replacements_left: 0,
+            work: LookUpWork::default(),
+        }
+    }
+
+    /// Resets the counts at the start of a tick.
+    pub fn start_tick(&mut self) {
+        self.dropped = 0;
+        self.work = LookUpWork::default();
+    }
+
+    /// Calls `visit` for each fixed piece in the cells that a box covers, once for each piece.
+    #[inline]
+    fn each_fixed(&mut self, scene: &Scene, around: &Aabb, mut visit: impl FnMut(&mut Self, usize)) {
+        self.stamp = self.stamp.wrapping_add(1);
+        for row in scene.grid.rows_over(around) {
+            self.work.grid_visits += 1 + row.len() as u32;
+            for other in row.iter().map(|&other| other as usize) {
+                if self.seen[other] != self.stamp {
+                    self.seen[other] = self.stamp;
+                    visit(self, other);
+                }
+            }
+        }
     }
 }
 
@@ -86,14 +140,63 @@ impl BroadPhase {
         }
     }
 
+    /// Returns the fraction of the motion of a fast body that can be looked up: the work is permitted, and the near pairs
+    /// fit into the table. `reach_m` is the largest motion of a point of the body, and `needed` returns the box of a
+    /// piece for a fraction of the motion. Motions up to [`FAST_M`] can always be looked up. Real-time: for each piece
+    /// and each of [`SWEEP_FRACTIONS`], one look-up whose work is permitted.
+    #[cold]
+    pub fn searchable_fraction(
+        &self,
+        look_ups: &mut LookUps,
+        scene: &Scene,
+        body: usize,
+        reach_m: f64,
+        needed: impl Fn(usize, f64) -> Aabb,
+    ) -> f64 {
+        let slow = (FAST_M / reach_m).min(1.0);
+        let mut least = 1.0_f64;
+        for piece in scene.bodies[body].pieces.clone() {
+            if !self.boxes[piece].contains(&needed(piece, 1.0)) {
+                let can_be_searched = |&fraction: &f64| {
+                    fraction > slow && self.is_searchable(look_ups, scene, piece, &needed(piece, fraction))
+                };
+                least = least.min(SWEEP_FRACTIONS.into_iter().find(can_be_searched).unwrap_or(slow));
+            }
+        }
+        least
+    }
+
+    /// Whether a piece that needs a box can be looked up with permitted work and without filling the table.
+    fn is_searchable(&self, look_ups: &mut LookUps, scene: &Scene, piece: usize, needed: &Aabb) -> bool {
+        let around = needed.grown(AABB_MARGIN_M);
+        if scene.grid.work_over(&around) > scene.look_up_work {
+            return false;
+        }
+        let new = self.count_new(look_ups, scene, piece, &around);
+        let fits = self.table.pairs().len() + look_ups.expected + new <= scene.pair_capacity;
+        look_ups.expected += if fits { new } else { 0 };
+        fits
+    }
+
+    /// Returns the number of fixed pieces that a look-up over a box would add to the near pairs of a piece.
+    fn count_new(&self, look_ups: &mut LookUps, scene: &Scene, piece: usize, around: &Aabb) -> usize {
+        let mut new = 0;
+        look_ups.each_fixed(scene, around, |_, other| {
+            let is_new = self.boxes[other].meets(around) && !self.table.contains(other as u32, piece as u32);
+            new += usize::from(is_new);
+        });
+        new
+    }
+
     /// Updates the near pairs. Real-time: one look-up for each piece that left its box, and one pass over the near
     /// pairs.
     pub fn update_pairs(&mut self, look_ups: &mut LookUps, scene: &Scene) {
-        look_ups.dropped = 0;
         if !look_ups.any_left {
             return;
         }
         look_ups.any_left = false;
+        look_ups.expected = 0;
+        look_ups.replacements_left = MAX_REPLACEMENTS;
         self.remove_parted(look_ups);
         for &piece in &scene.dynamic_pieces {
             if look_ups.has_left[piece as usize] {
@@ -104,6 +207,49 @@ impl BroadPhase {
         for &piece in &scene.dynamic_pieces {
             look_ups.has_left[piece as usize] = false;
         }
+    }
+
+    /// Does the work of the most expensive look-ups that one update can need, without changing anything that lasts:
+    /// every dynamic piece tries all [`SWEEP_FRACTIONS`] and is looked up, and [`MAX_REPLACEMENTS`] pairs find the table
+    /// full.
+    pub fn slowest_look_ups(&self, look_ups: &mut LookUps, scene: &Scene) {
+        let mut met = 0;
+        for &piece in &scene.dynamic_pieces {
+            let around = self.boxes[piece as usize];
+            for _ in 0..=SWEEP_FRACTIONS.len() {
+                met += self.slowest_grid_visits(look_ups, scene, piece, &around);
+            }
+            look_ups.work.box_tests += scene.dynamic_pieces.len() as u32;
+            for &other in &scene.dynamic_pieces {
+                let meets = self.boxes[other as usize].meets(&around);
+                met += usize::from(meets && self.table.contains(other.min(piece), other.max(piece)));
+            }
+        }
+        if let Some(pair) = self.table.pairs().first() {
+            for _ in 0..MAX_REPLACEMENTS {
+                look_ups.work.searches += 1;
+                met += usize::from(self.farther_than(pair).is_some());
+            }
+        }
+        // Keeps the work from being optimised away.
+        std::hint::black_box(met);
+    }
+
+    /// Visits as much of the grid as one look-up is permitted to.
+    fn slowest_grid_visits(&self, look_ups: &mut LookUps, scene: &Scene, piece: u32, around: &Aabb) -> usize {
+        let whole = scene.grid.whole();
+        let mut left = scene.look_up_work;
+        let mut met = 0;
+        for row in scene.grid.rows_over(&whole) {
+            let visited = row.len().min(left.saturating_sub(1));
+            left = left.saturating_sub(1 + visited);
+            for other in row[..visited].iter().map(|&other| other as usize) {
+                look_ups.seen[other] = look_ups.stamp;
+                met += usize::from(self.boxes[other].meets(around) || self.table.contains(other as u32, piece));
+            }
+        }
+        look_ups.work.grid_visits += (scene.look_up_work - left) as u32;
+        met
     }
 
     /// Removes the pairs whose boxes no longer meet.
@@ -117,21 +263,16 @@ impl BroadPhase {
 
     fn look_up_fixed(&mut self, look_ups: &mut LookUps, scene: &Scene, piece: usize) {
         let around = self.boxes[piece];
-        look_ups.stamp = look_ups.stamp.wrapping_add(1);
-        for row in scene.grid.rows_over(&around) {
-            for other in row.iter().map(|&other| other as usize) {
-                if look_ups.seen[other] != look_ups.stamp {
-                    look_ups.seen[other] = look_ups.stamp;
-                    if self.boxes[other].meets(&around) {
-                        self.add(look_ups, scene, other, piece);
-                    }
-                }
+        look_ups.each_fixed(scene, &around, |look_ups, other| {
+            if self.boxes[other].meets(&around) {
+                self.add(look_ups, scene, other, piece);
             }
-        }
+        });
     }
 
     fn look_up_dynamic(&mut self, look_ups: &mut LookUps, scene: &Scene, piece: usize) {
         let around = self.boxes[piece];
+        look_ups.work.box_tests += scene.dynamic_pieces.len() as u32;
         for &other in &scene.dynamic_pieces {
             let other = other as usize;
             if other != piece && self.boxes[other].meets(&around) {
@@ -155,24 +296,37 @@ impl BroadPhase {
             self.table.insert(pair);
         } else {
             look_ups.dropped += 1;
-            self.replace_farthest(scene, pair);
+            if look_ups.replacements_left > 0 {
+                look_ups.replacements_left -= 1;
+                look_ups.work.searches += 1;
+                self.replace_farthest(pair);
+            }
+            self.look_up_again(scene, &pair);
         }
     }
 
-    fn replace_farthest(&mut self, scene: &Scene, pair: Pair) {
+    fn replace_farthest(&mut self, pair: Pair) {
+        if let Some(index) = self.farther_than(&pair) {
+            self.table.remove(index);
+            self.table.insert(pair);
+        }
+    }
+
+    /// Returns the farthest pair of the table if it is farther apart than `pair`. Real-time: one pass over the pairs.
+    fn farther_than(&self, pair: &Pair) -> Option<usize> {
         let boxes = &self.boxes;
         let distance = |p: &Pair| boxes[p.pieces[0] as usize].centre_distance(&boxes[p.pieces[1] as usize]);
-        let (mut farthest, mut far) = (None, distance(&pair));
+        let (mut farthest, mut far) = (None, distance(pair));
         for (i, known) in self.table.pairs().iter().enumerate() {
             if distance(known) > far {
                 (farthest, far) = (Some(i), distance(known));
             }
         }
-        if let Some(i) = farthest {
-            self.table.remove(i);
-            self.table.insert(pair);
-        }
-        // Look up both pieces again in the next tick, when the table may have capacity.
+        farthest
+    }
+
+    /// Makes sure that both pieces of a dropped pair are looked up in the next tick, when the table may have capacity.
+    fn look_up_again(&mut self, scene: &Scene, pair: &Pair) {
         for piece in pair.pieces {
             if !scene.is_fixed_piece(piece as usize) {
                 self.boxes[piece as usize] = Aabb::NOWHERE;

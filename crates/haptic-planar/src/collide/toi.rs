@@ -6,10 +6,12 @@
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
 use crate::math::integrate_rotation;
+use crate::shape::aabb::Aabb;
 use crate::shape::closest::{Seed, track};
 use crate::shape::features::FeatureCache;
 use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
+use crate::work::Work;
 use nalgebra::Vector2;
 
 /// Relative motion in one tick above which the time of impact of a pair is computed, m; the contact margin covers
@@ -20,16 +22,25 @@ pub const MAX_ADVANCES: usize = 16;
 /// Number of equal substeps from the time of impact to the end of the tick.
 pub const SUBSTEPS: usize = 32;
 /// Number of advances in a [`ToiBudget`], shared by all pairs. When it is used up, a pair is not followed beyond the
-/// time it has reached.
+/// time it has reached. A body of a dozen pieces takes an advance for each near pair, and a spinning pair up to
+/// [`MAX_ADVANCES`].
 pub const ADVANCES_PER_TICK: usize = 64;
 /// Number of substeps in a [`ToiBudget`], shared by all pairs.
 pub const SUBSTEPS_PER_TICK: usize = 128;
 /// Gap at which the advancement ends, m.
 const TARGET_GAP_M: f64 = 5e-5;
 
+/// Rotation before an impact below which the poses at the start of the tick are accurate enough for it, rad.
+const MIN_ROTATION_RAD: f64 = 1e-3;
+
+/// Fraction of the approach speed at the start of the tick that must be left at the time of the impact. A point that a
+/// rotation slows down more only grazes: it would fall below the speed of an impact and lose its energy in the contact
+/// solve.
+const MIN_SPEED_FRACTION: f64 = 0.8;
+
 /// Increase of the depth after the time of impact above which a pair counts as penetrating, m. With a smaller increase,
 /// it only grazes.
-const PENETRATION_M: f64 = 2e-4;
+pub const PENETRATION_M: f64 = 2e-4;
 
 /// Numbers of advances and substeps that are left. A tick uses up to two budgets: one before the impacts and one after
 /// them.
@@ -43,6 +54,12 @@ impl ToiBudget {
     /// Creates a full budget.
     pub fn new() -> Self {
         Self { advances: ADVANCES_PER_TICK, substeps: SUBSTEPS_PER_TICK }
+    }
+
+    /// Adds the advances and substeps taken so far to the work of the step.
+    pub fn count(&self, work: &mut Work) {
+        work.advances += (ADVANCES_PER_TICK - self.advances) as u32;
+        work.substeps += (SUBSTEPS_PER_TICK - self.substeps) as u32;
     }
 
     pub fn take_advance(&mut self) -> bool {
@@ -83,8 +100,8 @@ impl TimeOfImpact {
 }
 
 /// Returns the time and poses at which the gap of the pair first falls to [`TARGET_GAP_M`], or which its last advance
-/// reached. Returns `None` if the pieces stay apart until `horizon_s`. Real-time: at most [`MAX_ADVANCES`] calls of
-/// [`track`].
+/// reached. Returns `None` if the pieces stay apart until `horizon_s`. Boxes are compared first, so that a pair that
+/// passes at a distance takes nothing from the budget. Real-time: at most [`MAX_ADVANCES`] calls of [`track`].
 fn time_of_impact(
     a: &PairSide,
     b: &PairSide,
@@ -95,6 +112,9 @@ fn time_of_impact(
     let radii = a.piece.radius_m + b.piece.radius_m;
     let rotation_speed =
         a.angular_velocity_rad_per_s.abs() * a.piece.reach_m + b.angular_velocity_rad_per_s.abs() * b.piece.reach_m;
+    if boxes_stay_apart(a, b, horizon_s, rotation_speed) {
+        return None;
+    }
     let mut toi = at(a, b, 0.0);
     for _ in 0..MAX_ADVANCES {
         if !budget.take_advance() {
@@ -117,6 +137,15 @@ fn time_of_impact(
     Some(toi)
 }
 
+/// Whether the box of the second piece, swept by the relative motion until `horizon_s`, stays clear of the box of the
+/// first. `rotation_speed` is the largest speed of a point by the rotations of both bodies, m/s.
+fn boxes_stay_apart(a: &PairSide, b: &PairSide, horizon_s: f64, rotation_speed: f64) -> bool {
+    let motion = (b.velocity_m_per_s - a.velocity_m_per_s) * horizon_s;
+    let box_a = Aabb::around(a.placed, a.piece.radius_m + rotation_speed * horizon_s + TARGET_GAP_M);
+    let box_b = Aabb::around(b.placed, b.piece.radius_m).swept(motion);
+    !box_a.meets(&box_b)
+}
+
 /// Returns the poses of both pieces after `time_s` at constant velocities.
 fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     let moved = |side: &PairSide| {
@@ -128,28 +157,42 @@ fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     TimeOfImpact { time_s, placed: [pa, pb], centres: [ca, cb], rotations: [ta, tb], is_uncertain: false }
 }
 
+/// Part of its displacement that a fast pair can make.
+#[derive(Clone, Copy, Debug)]
+pub struct SafeFraction {
+    /// Fraction of the displacement, 0 to 1.
+    pub fraction: f64,
+    /// Whether the fraction ends where the budget ran out rather than at an obstacle.
+    pub is_uncertain: bool,
+}
+
 /// Returns the fraction of its displacement that a fast pair can make before it penetrates. The velocities of the sides
 /// are their displacements divided by the duration of the tick. Real-time: at most [`MAX_ADVANCES`] calls of [`track`]
 /// and [`SUBSTEPS`] + 1 of [`collide`].
 ///
 /// From the time of impact on, the pair is followed in equal substeps, because it may only graze, and a rotating body
 /// may come back.
-pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
+pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> SafeFraction {
+    let until = |time_s: f64, is_uncertain: bool| SafeFraction { fraction: time_s / TICK_S, is_uncertain };
     let mut cache = FeatureCache::default();
-    let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return 1.0 };
+    let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return until(TICK_S, false) };
     let impact_s = toi.time_s;
     if toi.is_uncertain {
-        return impact_s / TICK_S;
+        return until(impact_s, true);
     }
     let start = depth(a, b, &toi, &mut cache);
     let substep_s = (TICK_S - impact_s) / SUBSTEPS as f64;
     for substep in 1..=SUBSTEPS {
+        let before_s = impact_s + (substep - 1) as f64 * substep_s;
+        if !budget.take_substep() {
+            return until(before_s, true);
+        }
         let then = at(a, b, impact_s + substep as f64 * substep_s);
-        if !budget.take_substep() || depth(a, b, &then, &mut cache) > start + PENETRATION_M {
-            return (impact_s + (substep - 1) as f64 * substep_s) / TICK_S;
+        if depth(a, b, &then, &mut cache) > start + PENETRATION_M {
+            return until(before_s, false);
         }
     }
-    1.0
+    until(TICK_S, false)
 }
 
 /// Returns the penetration of the pair in the poses of `then`, m.
@@ -164,22 +207,80 @@ fn least(a: f64, b: &f64) -> f64 {
 }
 
 /// Returns the contact of a pair that meets later in the tick, and the centres of mass of its bodies at that time. The
-/// gaps are extrapolated back to the start of the tick at the approach speed. Returns `None` if the pair does not meet
+/// margin is `margin_m` plus the part of `closing_m`, the distance the pair can close in a whole tick, that remains
+/// after the meeting: the point that meets first may recede again, and one behind it may close later in the tick.
+///
+/// The gaps are extrapolated back to the start of the tick at the speeds of the points. The gap of a receding point does
+/// not become negative by this: that would be a penetration that never existed. Returns `None` if the pair does not meet
 /// later in the tick or the budget is used up.
 pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,
-    margin_m: f64,
+    (margin_m, closing_m): (f64, f64),
     cache: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let toi = time_of_impact(a, b, TICK_S, &mut cache.seed, budget).filter(|m| m.time_s > 0.0 && !m.is_uncertain)?;
-    let (then_a, then_b) = toi.sides(a, b);
-    let mut geometry = collide(&then_a, &then_b, Near::within(margin_m), cache)?;
+    let margin_then_m = margin_m + closing_m * (1.0 - toi.time_s / TICK_S);
+    collide_then(a, b, &toi, Near::within(margin_then_m), cache)
+}
+
+/// Returns the contact of a pair in the poses of `then`, with its gaps extrapolated back to the start of the tick, and
+/// the centres of mass of its bodies at that time.
+fn collide_then(
+    a: &PairSide,
+    b: &PairSide,
+    then: &TimeOfImpact,
+    near: Near,
+    cache: &mut FeatureCache,
+) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+    let (then_a, then_b) = then.sides(a, b);
+    let mut geometry = collide(&then_a, &then_b, near, cache)?;
     for i in 0..geometry.count {
-        let at = geometry.at_m[i];
-        let speed = geometry.normal.dot(&(velocity_at(&then_b, at) - velocity_at(&then_a, at)));
-        geometry.gap_m[i] -= toi.time_s * speed;
+        let gap_m = geometry.gap_m[i];
+        let before_m = gap_m - then.time_s * approach_speed(&then_a, &then_b, &geometry, i);
+        // A point that recedes may have been closer before, but it has not penetrated.
+        geometry.gap_m[i] = before_m.max(gap_m.min(0.0));
     }
-    Some((geometry, toi.centres))
+    Some((geometry, then.centres))
+}
+
+/// Returns the normal velocity of a point of a contact, m/s; negative when closing.
+fn approach_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, point: usize) -> f64 {
+    let at = geometry.at_m[point];
+    geometry.normal.dot(&(velocity_at(b, at) - velocity_at(a, at)))
+}
+
+/// Returns the contact of a pair that closes within the tick after it has rotated, in its poses at the time when it
+/// closes. `start` is its contact in the poses at the start of the tick. Normal and arms of the impact are then those of
+/// its own time: with those of the start of the tick, the impulse is wrong by about twice the angle in between. Returns
+/// `None` if the pair does not close, grazes, or hardly rotates before. Real-time: one call of [`collide`].
+pub fn collide_after_rotation(
+    a: &PairSide,
+    b: &PairSide,
+    start: &ContactGeometry,
+    near: Near,
+    cache: &mut FeatureCache,
+) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+    let angular_speed = a.angular_velocity_rad_per_s.abs().max(b.angular_velocity_rad_per_s.abs());
+    if angular_speed * TICK_S < MIN_ROTATION_RAD {
+        return None;
+    }
+    let (mut time_s, mut speed) = (TICK_S, 0.0);
+    for point in 0..start.count {
+        let point_speed = approach_speed(a, b, start, point);
+        // A point that overlaps or recedes has no time of impact.
+        let closing_s = -start.gap_m[point] / point_speed;
+        if closing_s >= 0.0 && closing_s < time_s {
+            (time_s, speed) = (closing_s, point_speed);
+        }
+    }
+    if time_s >= TICK_S || angular_speed * time_s < MIN_ROTATION_RAD {
+        return None;
+    }
+    let then = at(a, b, time_s);
+    let found = collide_then(a, b, &then, near, cache)?;
+    let (then_a, then_b) = then.sides(a, b);
+    let still_closes = |point: usize| approach_speed(&then_a, &then_b, &found.0, point) <= MIN_SPEED_FRACTION * speed;
+    (0..found.0.count).any(still_closes).then_some(found)
 }

@@ -127,13 +127,13 @@ impl Tick<'_> {
         self.solver_bodies.integrate_forces(self.scene, &self.state.bodies);
         let (tool, input) = (self.scene.tool?, input?);
         let body_state = &self.state.bodies[tool.body];
-        let coupling =
-            ImplicitCoupling::new(self.scene, tool, body_state, input, self.scene.bodies[tool.body].angle_rad);
-        let free = coupling.midpoint(body_state, self.scene.gravity_m_per_s2);
+        let coupling = ImplicitCoupling::new(self.scene, tool, body_state, input, &self.solver_bodies.all[tool.body]);
+        let end = coupling.midpoint_velocity(body_state, self.scene.gravity_m_per_s2);
         let solver_body = &mut self.solver_bodies.all[tool.body];
-        solver_body.acceleration = (free.velocity - body_state.velocity_m_per_s) / TICK_S;
-        solver_body.angular_acceleration = (free.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
-        (solver_body.velocity, solver_body.angular_velocity) = (free.velocity, free.angular_velocity);
+        (solver_body.velocity, solver_body.angular_velocity) = (end.xy(), end.z);
+        solver_body.acceleration = (solver_body.velocity - body_state.velocity_m_per_s) / TICK_S;
+        solver_body.angular_acceleration =
+            (solver_body.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
         Some(coupling)
     }
 
@@ -141,8 +141,7 @@ impl Tick<'_> {
     /// the force is not limited.
     fn pull(&self, coupling: &ImplicitCoupling, input: &CouplingInput) -> Vector2<f64> {
         let solver_body = &self.solver_bodies.all[coupling.body()];
-        let force = coupling
-            .midpoint_force(coupling.handle_displacement(solver_body.displacement, solver_body.rotation_step_rad));
+        let force = coupling.midpoint_force(solver_body.displacement, solver_body.rotation_step_rad);
         let size = force.norm();
         if size <= input.max_force_n || input.rail.is_some() { force } else { force * (input.max_force_n / size) }
     }
@@ -181,6 +180,7 @@ impl Tick<'_> {
 
     /// Finds the near pairs along the displacements of all bodies.
     fn find_near_pairs(&mut self) {
+        self.look_ups.start_tick();
         for &body in &self.scene.dynamic_bodies {
             let solver_body = &self.solver_bodies.all[body];
             for index in self.scene.bodies[body].pieces.clone() {

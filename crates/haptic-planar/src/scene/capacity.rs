@@ -2,13 +2,35 @@
 
 use crate::scene::Scene;
 use crate::shape::aabb::{AABB_MARGIN_M, Aabb};
-use crate::shape::piece::PlacedPiece;
+use crate::shape::piece::{Piece, PlacedPiece};
 
 /// Distance within which two pieces can be near, m: the margins of both fat boxes, plus 2 mm for the motion of a fast
 /// hand.
 const NEAR_M: f64 = 2.0 * AABB_MARGIN_M + 2e-3;
 /// Minimum number of fixed pieces counted as near each dynamic piece, so that small scenes have spare capacity.
 const MIN_PER_PIECE: usize = 4;
+
+/// Work of a look-up that is always allowed, in rows and entries of the grid. Less would shorten the motion of fast
+/// bodies in ordinary scenes.
+const MIN_LOOK_UP_WORK: usize = 256;
+/// Largest difference between a side of the box that a slow piece needs and the diameter of the piece, m: the motion of
+/// 5 mm within a tick up to which a piece counts as slow, and on each side the margins of the step and of the fat box.
+const SLOW_SIDE_M: f64 = 0.02;
+
+/// Returns the largest permitted work of a look-up among the fixed pieces, in rows and entries of the grid. It is
+/// enough for every slow piece, wherever it is; the sweep of a fast piece is shortened until its work is permitted.
+pub fn look_up_work(scene: &Scene) -> usize {
+    let largest = scene.dynamic_pieces.iter().map(|&piece| diameter_m(&scene.pieces[piece as usize]));
+    let side_m = largest.fold(0.0, f64::max) + SLOW_SIDE_M;
+    scene.grid.max_work(side_m).max(MIN_LOOK_UP_WORK).min(scene.grid.work_over(&scene.grid.whole()))
+}
+
+/// Returns the largest distance between two points of a piece, m.
+fn diameter_m(piece: &Piece) -> f64 {
+    let corners = piece.outline();
+    let distances = corners.iter().flat_map(|a| corners.iter().map(move |b| (a - b).norm()));
+    distances.fold(0.0, f64::max) + 2.0 * piece.radius_m
+}
 
 /// Returns the number of near pairs that the scene can have at once: the sum, over all dynamic pieces, of the fixed
 /// pieces that can be near the piece and half of the dynamic pieces that can be packed around it.

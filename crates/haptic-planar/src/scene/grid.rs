@@ -16,6 +16,9 @@ pub struct Grid {
     /// Position of the first entry of each cell: the entries of cell c are `entries[starts[c]..starts[c + 1]]`.
     starts: Vec<u32>,
     entries: Vec<u32>,
+    /// Number of entries in the cells below and to the left of each corner of a cell, with one column more than the
+    /// grid: a summed-area table, from which the entries of any window follow in constant time.
+    sums: Vec<u32>,
 }
 
 impl Grid {
@@ -42,9 +45,23 @@ impl Grid {
             rows,
             starts: vec![0; columns * rows + 1],
             entries: Vec::new(),
+            sums: vec![0; (columns + 1) * (rows + 1)],
         };
         grid.fill(boxes);
+        grid.sum();
         grid
+    }
+
+    fn sum(&mut self) {
+        let wide = self.columns + 1;
+        for row in 0..self.rows {
+            for column in 0..self.columns {
+                let cell = row * self.columns + column;
+                let here = row * wide + column;
+                let entries = self.starts[cell + 1] - self.starts[cell];
+                self.sums[here + wide + 1] = self.sums[here + wide] + self.sums[here + 1] - self.sums[here] + entries;
+            }
+        }
     }
 
     fn fill(&mut self, boxes: &[(u32, Aabb)]) {
@@ -93,5 +110,34 @@ impl Grid {
             let (from, to) = (row * self.columns + columns.0, row * self.columns + columns.1);
             &self.entries[self.starts[from] as usize..self.starts[to + 1] as usize]
         })
+    }
+
+    /// Returns the work of a look-up over a box: the rows and entries of the grid that it visits. Real-time: constant.
+    pub fn work_over(&self, b: &Aabb) -> usize {
+        let (columns, rows) = self.window(b);
+        self.work_in(columns, rows)
+    }
+
+    fn work_in(&self, columns: (usize, usize), rows: (usize, usize)) -> usize {
+        let at = |row: usize, column: usize| self.sums[row * (self.columns + 1) + column] as usize;
+        let (right, top) = (columns.1 + 1, rows.1 + 1);
+        let entries = at(top, right) + at(rows.0, columns.0) - at(top, columns.0) - at(rows.0, right);
+        entries + rows.1 - rows.0 + 1
+    }
+
+    /// Returns the largest work of a look-up over any box with these sides, m.
+    pub fn max_work(&self, side_m: f64) -> usize {
+        // A box that starts inside a cell reaches into one more than its sides alone would.
+        let cells = |per_m: f64, most: usize| ((side_m * per_m).ceil() as usize + 1).min(most);
+        let (wide, high) = (cells(self.cells_per_m.x, self.columns), cells(self.cells_per_m.y, self.rows));
+        let windows = (0..=self.rows - high).flat_map(|row| (0..=self.columns - wide).map(move |column| (row, column)));
+        let work = |(row, column)| self.work_in((column, column + wide - 1), (row, row + high - 1));
+        windows.map(work).max().unwrap_or(0)
+    }
+
+    /// Returns the box of the whole grid.
+    pub fn whole(&self) -> Aabb {
+        let size = Vector2::new(self.columns as f64 / self.cells_per_m.x, self.rows as f64 / self.cells_per_m.y);
+        Aabb { low: self.origin, high: self.origin + size }
     }
 }

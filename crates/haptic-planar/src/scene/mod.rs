@@ -5,6 +5,7 @@ mod build;
 pub(crate) mod capacity;
 pub mod decompose;
 pub mod description;
+pub mod envelope;
 pub(crate) mod grid;
 pub mod mass;
 pub mod polygon;
@@ -42,6 +43,8 @@ pub struct Scene {
     pub tool: Option<Tool>,
     /// Maximum number of near pairs, and thus of manifolds, in one tick.
     pub pair_capacity: usize,
+    /// Largest permitted work of a look-up among the fixed pieces, in rows and entries of the grid.
+    pub(crate) look_up_work: usize,
     /// Indices of the dynamic bodies, in file order.
     pub(crate) dynamic_bodies: Vec<usize>,
     /// Indices of the pieces of dynamic bodies, in ascending order.

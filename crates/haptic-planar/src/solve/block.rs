@@ -25,6 +25,13 @@ pub struct InverseEffectiveMass {
     pub tt: f64,
 }
 
+impl InverseEffectiveMass {
+    /// Returns the inverse effective mass with the two points in the other order.
+    pub fn swapped(&self) -> Self {
+        Self { n11: self.n22, n22: self.n11, n1t: self.n2t, n2t: self.n1t, ..*self }
+    }
+}
+
 /// Tolerance for accepting a mode, so that rounding errors do not reject all modes: relative for impulses, m/s for
 /// velocities.
 const SLACK: f64 = 1e-12;

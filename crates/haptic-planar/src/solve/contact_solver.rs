@@ -6,10 +6,11 @@
 //! direction times β is added to the impulses. The last sweep is not accelerated, so the final impulses of every
 //! manifold satisfy its friction and sign limits.
 
-use crate::collide::warm_start::{BlockImpulse, Mode};
-use crate::solve::block::{Block, InverseEffectiveMass};
+use crate::collide::warm_start::BlockImpulse;
+use crate::solve::direct::DirectSolver;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
+use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
@@ -25,12 +26,6 @@ const MAX_SWEEPS_OF_FEW: usize = 160;
 /// a pile, they never converge completely.
 const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
     [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
-/// Velocity change below which the solution counts as exact, m/s.
-const EXACT_M_PER_S: f64 = 1e-9;
-
-/// Impulse assigned to every manifold before each sweep of a forced step, N·s, so that the block has to search for its
-/// mode.
-const FORCED_IMPULSE: BlockImpulse = BlockImpulse { normal: [1e-6; 2], tangent: 0.0 };
 
 /// Scratch memory of the contact solver.
 #[derive(Clone, Debug)]
@@ -45,29 +40,7 @@ pub struct Solver {
     before: Vec<BlockImpulse>,
     /// Velocity and angular velocity of each dynamic body at the start of the sweep.
     body_before: Vec<(Vector2<f64>, f64)>,
-}
-
-/// Change made by a sweep.
-#[derive(Clone, Copy, Default)]
-struct Change {
-    /// Squared change in the norm of the diagonal of K.
-    square: f64,
-    /// Largest change of a velocity, m/s.
-    largest: f64,
-}
-
-impl Change {
-    #[inline]
-    fn add(&mut self, mass: &InverseEffectiveMass, delta: &BlockImpulse) {
-        let [d1, d2, dt] = [delta.normal[0] * mass.n11, delta.normal[1] * mass.n22, delta.tangent * mass.tt];
-        self.square += delta.normal[0] * d1 + delta.normal[1] * d2 + delta.tangent * dt;
-        // Plain comparisons, because a maximum that handles NaN costs three times as much here.
-        for size in [d1.abs(), d2.abs(), dt.abs()] {
-            if size > self.largest {
-                self.largest = size;
-            }
-        }
-    }
+    direct: DirectSolver,
 }
 
 impl Solver {
@@ -79,6 +52,7 @@ impl Solver {
             body_along: Vec::with_capacity(bodies),
             before: Vec::with_capacity(manifolds),
             body_before: Vec::with_capacity(bodies),
+            direct: DirectSolver::with_capacity(manifolds, bodies),
         }
     }
 
@@ -109,8 +83,9 @@ impl Solver {
         MAX_SWEEPS
     }
 
-    /// Finds the impulses of this tick, starting from those of the last one. Returns the number of sweeps. Real-time:
-    /// at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
+    /// Finds the impulses of this tick, starting from those of the last one: by a single sweep if hardly anything has
+    /// changed, then directly in small islands, then by accelerated sweeps if an island is left. Returns the number of
+    /// sweeps. Real-time: at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -127,17 +102,27 @@ impl Solver {
         if (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {
             return 1;
         }
-        self.accelerate::<P>(manifolds, solver_bodies, dynamic_bodies)
+        if P::FORCED {
+            return self.accelerate::<P>(manifolds, solver_bodies, dynamic_bodies, 0);
+        }
+        let direct = self.direct.run(manifolds, solver_bodies, dynamic_bodies);
+        if direct.is_solved {
+            return 1 + direct.cost_sweeps;
+        }
+        self.accelerate::<P>(manifolds, solver_bodies, dynamic_bodies, direct.cost_sweeps)
     }
 
+    /// Sweeps until the solution is good enough. `spent` is the number of sweeps that the direct solve has cost; it is
+    /// taken off the maximum.
     fn accelerate<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
         solver_bodies: &mut SolverBodies,
         dynamic_bodies: &[usize],
+        spent: usize,
     ) -> usize {
         let good_enough = good_enough(manifolds.len());
-        let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), dynamic_bodies.len()) };
+        let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), dynamic_bodies.len()) - spent };
         let mut last_square = 0.0;
         for count in 2..max {
             self.save_sweep_start(manifolds, &solver_bodies.all, dynamic_bodies);
@@ -219,36 +204,6 @@ fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies
         relax::<P>(manifold, solver_bodies, &mut change);
     }
     change
-}
-
-/// Solves one manifold for the present velocities of its bodies and adds its change to `change`.
-#[inline]
-fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, change: &mut Change) {
-    if P::FORCED {
-        manifold.mode = Mode::Open;
-        manifold.impulse = FORCED_IMPULSE;
-    }
-    let n1 = manifold.normal_speed(&solver_bodies.all, 0) + manifold.bias[0];
-    let n2 = if manifold.count == 2 {
-        manifold.normal_speed(&solver_bodies.all, 1) + manifold.bias[1]
-    } else {
-        f64::INFINITY
-    };
-    let [p1, p2] = manifold.impulse.normal;
-    let pt = manifold.impulse.tangent;
-    if p1 == 0.0 && p2 == 0.0 && pt == 0.0 && n1 >= 0.0 && n2 >= 0.0 {
-        return;
-    }
-    let m = &manifold.mass;
-    let slip = manifold.slip_speed(&solver_bodies.all);
-    let block =
-        Block { mass: m, friction: manifold.friction, impulse: manifold.impulse, normal: [n1, n2], tangent: slip };
-    let (new, mode) = block.solve(manifold.mode, &mut manifold.factor);
-    let delta = BlockImpulse { normal: [new.normal[0] - p1, new.normal[1] - p2], tangent: new.tangent - pt };
-    change.add(m, &delta);
-    manifold.mode = mode;
-    manifold.impulse = new;
-    manifold.apply_impulse(solver_bodies, &delta);
 }
 
 /// Reduces the relative rotation of two bodies as far as rolling friction under the present normal force allows.

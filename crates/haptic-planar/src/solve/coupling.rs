@@ -1,16 +1,24 @@
 //! The coupling of one tick, solved inside the step.
 //!
-//! Backward Euler: M̂ = M + J_hᵀ(T B + T² K)J_h, v = M̂⁻¹[M v₀ + T f + T J_hᵀ(K (x_d − x_h) + B ẋ_d)]. Here x_d is the
-//! position of the hand and x_h that of the handle. If no contact carries load, the midpoint rule is used instead,
-//! because it has no numerical damping and keeps the frequency of the oscillation. Both rules store the same energy, so
-//! the step can switch between them from tick to tick.
+//! The force on the tool is F = K (s₀ + Θ Δs) + B Δs/T, where s₀ is the stretch at the start of the tick (hand minus
+//! handle) and Δs its change. Θ = ½ is the midpoint rule and Θ = 1 backward Euler; [`Constrained`] chooses between the
+//! two for each direction. The unknown is the mean velocity v̄ of the tool:
+//!
+//!   [M (2 − P) + T² J̄ᵀ Z J̄] v̄ = M (2 − P) v₀ + T f + T J̄ᵀ (K s₀ + Z Δhand) + impulses,   Z = K Θ + B/T.
+//!
+//! J̄ uses the secant arm of the handle, so J̄ T v̄ is exactly the displacement of the handle and the force does exactly
+//! the work that the energy balance counts. Both rules store the same energy, so the step can switch between them from
+//! tick to tick.
 
+use crate::collide::warm_start::Mode;
 use crate::input::CouplingInput;
-use crate::math::integrate_rotation;
-use crate::math::rotate;
-use crate::math::{cross, spin_cross};
+use crate::math::{cross, rotate, secant_arm, spin_cross};
 use crate::scene::body_state::BodyState;
 use crate::scene::{Scene, Tool};
+use crate::solve::constrained::Constrained;
+use crate::solve::fixed_point::FixedPoint;
+use crate::solve::manifold::Manifold;
+use crate::solve::policy::Policy;
 use crate::solve::solver_body::{CoupledMass, SolverBodies, SolverBody};
 use crate::tick::TICK_S;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
@@ -20,16 +28,44 @@ const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
 /// Damping across a rail, N·s/m; prevents oscillation across the rail.
 const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
 
+/// Maximum number of linear solves for the free motions of a tick beyond one for each of them: a free motion takes two to
+/// four for a handle off centre.
+pub const MAX_SOLVES: usize = 24;
+/// Error of the rotation in a free motion that is tolerated, rad. With a larger one, a handle off centre would gain or
+/// lose energy.
+const ROTATION_TOLERANCE_RAD: f64 = 1e-15;
+
+/// Largest number of parts of equal duration in which the tool flies through a tick.
+pub const MAX_PARTS: usize = 8;
+/// Phase of the coupling's oscillation that one part of a tick may cover, rad. The frequency of the midpoint rule is low
+/// by a twelfth of its square.
+const PART_RAD: f64 = 0.3;
+/// Maximum number of times that a tick under contact load is solved again with a better arm or fraction of the gains.
+pub const MAX_REPEATS: usize = 4;
+/// Number of sweeps in a tick after which it is not solved again: sweeps over a pile are not exact enough to tell whether
+/// another solve would be better.
+pub const REPEAT_SWEEPS: usize = 8;
+/// Error of the handle's work above which a tick under contact load is solved again, J.
+const REPEAT_J: f64 = 1e-11;
+/// Relative error of the saturated force above which a tick under contact load is solved again.
+const REPEAT_FRACTION: f64 = 1e-7;
+
 /// The coupling of one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct ImplicitCoupling {
     tool: Tool,
     mass_kg: f64,
     inertia_kg_m2: f64,
-    /// Vector from the centre of mass to the handle in the middle of the tick, world, m.
+    /// Duration of the tick or of the part of it that this coupling describes, s.
+    duration_s: f64,
+    /// Position of the hand at the end of the tick, world, m.
+    hand_m: Vector2<f64>,
+    /// Vector from the centre of mass to the handle at the start of the tick, world, m.
+    start_arm_m: Vector2<f64>,
+    /// Secant arm of the handle for the predicted rotation of the tick, world, m.
     arm_m: Vector2<f64>,
-    stiffness: Matrix2<f64>,
-    damping: Matrix2<f64>,
+    stiffness: f64,
+    damping: f64,
     angular_stiffness: f64,
     angular_damping: f64,
     /// Vector from the handle at the start of the tick to the hand at its end, world, m.
@@ -37,113 +73,259 @@ pub struct ImplicitCoupling {
     hand_displacement_m: Vector2<f64>,
     /// Rest angle of the tool minus its angle at the start of the tick, rad.
     twist_rad: f64,
-    saturated: bool,
+    /// Fraction of the gains that keeps the predicted force within the limit, at most 1.
+    fraction: f64,
+    /// Search for the fraction of the gains under contact load.
+    fraction_search: FixedPoint,
+    /// Constrained directions of a tick under contact load; `None` for backward Euler in all directions.
+    constrained: Option<Constrained>,
+    /// Velocity at the start of the tick (x, y, angle), world, m/s and rad/s.
+    start: Vector3<f64>,
+    /// Velocity after a tick of the forces other than coupling and contacts (x, y, angle), world, m/s and rad/s.
+    forced: Vector3<f64>,
+    /// Whether the handle is at the centre of mass.
+    is_central: bool,
     max_force_n: f64,
     /// Unit direction of the rail, if there is one.
     rail: Option<Vector2<f64>>,
-    full_stiffness: f64,
 }
 
-/// The tool's motion in this tick without contacts.
+/// The tool's motion in a tick, of which the contacts are known.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeMotion {
-    /// Velocity at the end of the tick, world, m/s.
-    pub velocity: Vector2<f64>,
-    /// Angular velocity at the end of the tick, rad/s.
-    pub angular_velocity: f64,
-    /// Displacement of the centre of mass, world, m.
-    pub displacement: Vector2<f64>,
-    /// Change of the angle, rad.
-    pub rotation_step_rad: f64,
-    /// Displacement of the handle, world, m.
-    pub handle_displacement: Vector2<f64>,
+    /// Mean velocity over the tick (x, y, angle), world, m/s and rad/s.
+    pub mean: Vector3<f64>,
+    /// Velocity at the end of the tick (x, y, angle), world, m/s and rad/s.
+    pub end: Vector3<f64>,
+    /// Impulse of all forces other than the coupling (x, y, angle), world, N·s and N·m·s.
+    pub impulse: Vector3<f64>,
+    /// Mean coupling force on the tool, world, N.
+    pub force: Vector2<f64>,
+    /// Change of the mean velocity by an impulse.
+    response: Matrix3<f64>,
+    duration_s: f64,
+}
+
+impl FreeMotion {
+    /// Returns the displacement of the centre of mass, world, m.
+    pub fn displacement(&self) -> Vector2<f64> {
+        self.mean.xy() * self.duration_s
+    }
+
+    /// Returns the change of the angle, rad.
+    pub fn rotation_step_rad(&self) -> f64 {
+        self.mean.z * self.duration_s
+    }
+
+    /// Adds the impulse along `row` that moves the tool `by_m` farther along it, to first order: only the mean velocity
+    /// and the impulse change. Returns the size of the impulse, N·s.
+    pub fn displace(&mut self, row: Vector3<f64>, by_m: f64) -> f64 {
+        let change = self.response * row;
+        let size = by_m / (row.dot(&change) * self.duration_s);
+        self.mean += change * size;
+        self.impulse += row * size;
+        size
+    }
+}
+
+/// Coefficients of the coupling force F = K s₀ + Z Δs and of the torque.
+struct Coefficients {
+    /// K, N/m.
+    stiffness: Matrix2<f64>,
+    /// Z = K Θ + B/T, N/m.
+    implicit: Matrix2<f64>,
+    /// The same for the rotation, N·m/rad.
+    angular: f64,
 }
 
 impl ImplicitCoupling {
-    /// Creates the coupling of this tick. If the predicted force exceeds the limit, the gains are reduced until it does
+    /// Creates the coupling of this tick, for a tool that other forces would give the velocity `forced`. If the predicted force exceeds the limit, the gains are reduced until it does
     /// not, so that the same limited force acts on the hand and on the tool.
-    pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, rest_angle_rad: f64) -> Self {
-        let stretch = input.hand_m - (body_state.centre_m + rotate(body_state.rotation, tool.handle_m));
-        let arm = middle_arm(tool, body_state);
+    pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, forced: &SolverBody) -> Self {
+        let start_arm = rotate(body_state.rotation, tool.handle_m);
+        let stretch = input.hand_m - (body_state.centre_m + start_arm);
+        let arm = secant_arm(start_arm, body_state.angular_velocity_rad_per_s * TICK_S);
         let hand_displacement = input.hand_m - input.hand_before_m;
         let handle_displacement =
             (body_state.velocity_m_per_s + spin_cross(body_state.angular_velocity_rad_per_s, arm)) * TICK_S;
         let (k, b) = (input.stiffness_n_per_m, input.damping_n_s_per_m);
         let predicted = (stretch - handle_displacement) * k + (hand_displacement - handle_displacement) * (b / TICK_S);
         let fraction = shrink(predicted, input);
-        let (stiffness, damping) = gains(k * fraction, b * fraction, input.rail);
         Self {
             tool,
             mass_kg: scene.bodies[tool.body].mass_kg,
             inertia_kg_m2: scene.bodies[tool.body].inertia_kg_m2,
+            duration_s: TICK_S,
+            hand_m: input.hand_m,
+            start_arm_m: start_arm,
             arm_m: arm,
-            stiffness,
-            damping,
+            stiffness: k,
+            damping: b,
             angular_stiffness: input.angular_stiffness_n_m_per_rad,
             angular_damping: input.angular_damping_n_m_s_per_rad,
             stretch_m: stretch,
             hand_displacement_m: hand_displacement,
-            twist_rad: rest_angle_rad - body_state.angle_rad,
-            saturated: fraction < 1.0,
+            twist_rad: scene.bodies[tool.body].angle_rad - body_state.angle_rad,
+            fraction,
+            fraction_search: FixedPoint::from(fraction),
+            constrained: None,
+            start: vector3(body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s),
+            forced: vector3(forced.velocity, forced.angular_velocity),
+            is_central: tool.handle_m.x == 0.0 && tool.handle_m.y == 0.0,
             max_force_n: input.max_force_n,
             rail: input.rail,
-            full_stiffness: k,
         }
     }
 
-    /// Adds the coupling to the tool's velocity and mass, for the contact solve. Real-time: at most one 3×3 inverse.
-    pub fn apply(&self, solver_bodies: &mut SolverBodies, body_state: &BodyState) {
-        let resistance = self.damping * TICK_S + self.stiffness * (TICK_S * TICK_S);
-        let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
-        let pull = self.stiffness * self.stretch_m * TICK_S + self.damping * self.hand_displacement_m;
-        let twist = self.angular_stiffness * self.twist_rad * TICK_S;
+    /// Returns the coupling of a part of this tick: from the time `from_s` after its start, at which the tool has moved
+    /// from `start` to `now`, and for `duration_s`. The hand moves uniformly over the tick.
+    pub fn part(&self, start: &BodyState, now: &BodyState, from_s: f64, duration_s: f64) -> Self {
+        let start_arm_m = rotate(now.rotation, self.tool.handle_m);
+        let left_s = TICK_S - from_s - duration_s;
+        let hand_m = self.hand_m - self.hand_displacement_m * (left_s / TICK_S);
+        Self {
+            duration_s,
+            start_arm_m,
+            stretch_m: hand_m - (now.centre_m + start_arm_m),
+            hand_displacement_m: self.hand_displacement_m * (duration_s / TICK_S),
+            twist_rad: self.twist_rad + start.angle_rad - now.angle_rad,
+            ..*self
+        }
+    }
+
+    /// Returns the number of parts of a tick in which a free motion keeps the frequency of the linear spring, at most
+    /// [`MAX_PARTS`]. The angular spring, which is not felt, does not count.
+    pub fn parts(&self) -> usize {
+        let arm_square = if self.is_central { 0.0 } else { self.start_arm_m.norm_squared() };
+        let square = self.stiffness * (1.0 / self.mass_kg + arm_square / self.inertia_kg_m2) * (TICK_S * TICK_S);
+        let covered = |parts: &usize| square <= (PART_RAD * *parts as f64) * (PART_RAD * *parts as f64);
+        (1..MAX_PARTS).find(covered).unwrap_or(MAX_PARTS)
+    }
+
+    /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the velocity
+    /// of the solve is the mean velocity of the tick; otherwise, it is also that at its end. Real-time: at most one 3×3 inverse.
+    pub fn apply(&self, solver_bodies: &mut SolverBodies) {
         let solver_body = &mut solver_bodies.all[self.tool.body];
-        let momentum = solver_body.velocity * self.mass_kg + pull;
-        let angular = solver_body.angular_velocity * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
-        if self.is_plain() {
-            solver_body.augmented_inverse_mass = 1.0 / (self.mass_kg + resistance.m11);
+        if self.is_plain() && self.constrained.is_none() {
+            let (k, b) = (self.stiffness * self.fraction, self.damping * self.fraction);
+            let pull = self.stretch_m * (k * TICK_S) + self.hand_displacement_m * b;
+            let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
+            let angular = self.forced.z * self.inertia_kg_m2 + self.angular_stiffness * self.twist_rad * TICK_S;
+            solver_body.augmented_inverse_mass = 1.0 / (self.mass_kg + b * TICK_S + k * (TICK_S * TICK_S));
             solver_body.augmented_inverse_inertia = 1.0 / (self.inertia_kg_m2 + angular_resistance);
-            solver_body.velocity = momentum * solver_body.augmented_inverse_mass;
+            solver_body.velocity = (self.forced.xy() * self.mass_kg + pull) * solver_body.augmented_inverse_mass;
             solver_body.angular_velocity = angular * solver_body.augmented_inverse_inertia;
             solver_bodies.coupled_mass = None;
         } else {
-            let inverse = self.inverse(resistance, angular_resistance);
-            let free = inverse * Vector3::new(momentum.x, momentum.y, angular);
+            let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
+            let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
+            let inertia = self.constrained.map_or_else(|| Matrix3::from_diagonal(&mass), |all| all.matrix());
+            let momentum = inertia * self.start + (self.forced - self.start).component_mul(&mass);
+            let inverse = self.inverse(inertia, self.arm_m, &coefficients);
+            let free = inverse * (momentum + self.pull(self.arm_m, &coefficients));
             // The momentum includes the pull at the handle, and the matrix includes the resistance there.
             solver_body.augmented_inverse_mass = inverse.m11;
             solver_body.augmented_inverse_inertia = inverse.m33;
-            solver_body.velocity = free.xy();
-            solver_body.angular_velocity = free.z;
+            (solver_body.velocity, solver_body.angular_velocity) = (free.xy(), free.z);
             solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
         }
         let solver_body = &mut solver_bodies.all[self.tool.body];
-        solver_body.acceleration = (solver_body.velocity - body_state.velocity_m_per_s) / TICK_S;
-        solver_body.angular_acceleration =
-            (solver_body.angular_velocity - body_state.angular_velocity_rad_per_s) / TICK_S;
+        solver_body.acceleration = (solver_body.velocity - self.start.xy()) / TICK_S;
+        solver_body.angular_acceleration = (solver_body.angular_velocity - self.start.z) / TICK_S;
     }
 
     /// Applies an impact on the tool at the time τ after the start of the tick: v += M̂⁻¹ (M + τ (T K + B)) ΔV. Without
     /// the coupling, the impact would change the velocity by ΔV = (dv, dw).
     pub fn apply_impact(&self, solver_bodies: &mut SolverBodies, tau_s: f64, dv: Vector2<f64>, dw: f64) {
-        let late = (self.stiffness * TICK_S + self.damping) * tau_s;
-        let force = late * (dv + spin_cross(dw, self.arm_m));
-        let angular_resistance = (self.angular_stiffness * TICK_S + self.angular_damping) * tau_s;
+        let coefficients = self.coefficients(self.fraction, None);
+        let late_s2 = tau_s * TICK_S;
+        let force = coefficients.implicit * (dv + spin_cross(dw, self.arm_m)) * late_s2;
         let impulse = dv * self.mass_kg + force;
-        let angular = dw * (self.inertia_kg_m2 + angular_resistance) + cross(self.arm_m, force);
+        let angular = dw * (self.inertia_kg_m2 + coefficients.angular * late_s2) + cross(self.arm_m, force);
         solver_bodies.apply_impulse(self.tool.body, impulse, angular);
     }
 
-    /// Returns the coupling force on the tool over the tick by backward Euler, clipped to the limit, world, N. The
-    /// effect of the part that is clipped off is removed from the tool's velocity as well.
-    #[inline(always)]
+    /// Finds the directions that contacts of the last tick constrain in this one: the normals that carried load, and the
+    /// tangents of the contacts that did not slip. Returns whether the tool is free in some of the others, so that the
+    /// coupling must be applied again. Only for a coupling within its force limit. Real-time: one pass over the
+    /// manifolds.
+    pub fn constrain(&mut self, manifolds: &[Manifold]) -> bool {
+        let start = self.limited_part(self.stretch_m - self.hand_displacement_m);
+        if self.fraction < 1.0 || start.norm() * self.stiffness > self.max_force_n {
+            return false;
+        }
+        let mut all = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+        let mut any = false;
+        for manifold in manifolds.iter().filter(|manifold| manifold.involves(self.tool.body)) {
+            for point in 0..manifold.count {
+                if manifold.last.normal[point] > 0.0 {
+                    all.add(manifold.normal_row(self.tool.body, point));
+                    any = true;
+                }
+            }
+            if matches!(manifold.last_mode, Mode::Stick(_)) {
+                all.add(manifold.slip_row(self.tool.body));
+            }
+        }
+        if let Some(axis) = self.rail {
+            all.add(at_handle(across(axis), self.arm_m));
+        }
+        if any && all.count() < 3 {
+            self.constrained = Some(all);
+        }
+        self.constrained.is_some()
+    }
+
+    /// Compares the arm and the force limit that a solve of the contacts assumed with its result, and improves them.
+    /// Returns whether the tick must be solved again. Real-time: constant.
+    pub fn refine(&mut self, tool: &SolverBody) -> bool {
+        let rotation = tool.angular_velocity * TICK_S;
+        let step = tool.velocity * TICK_S + spin_cross(rotation, self.arm_m);
+        if self.is_central && self.fraction >= 1.0 && self.is_far_from_limit(step) {
+            return false;
+        }
+        let force = self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref()));
+        let arm = secant_arm(self.start_arm_m, rotation);
+        let wrong_arm = force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
+        let end = self.limited_part(self.stretch_m - step);
+        let change = self.limited_part(self.hand_displacement_m - step);
+        let wanted = (end * self.stiffness + change * (self.damping / TICK_S)).norm();
+        let fraction = if wanted > self.max_force_n { self.max_force_n / wanted } else { 1.0 };
+        let wrong_force = if self.constrained.is_some() {
+            let largest = self.limited_part(force).norm().max(end.norm() * self.stiffness);
+            largest > self.max_force_n
+        } else {
+            (fraction - self.fraction).abs() > REPEAT_FRACTION * self.fraction
+        };
+        if wrong_arm {
+            self.arm_m = arm;
+        }
+        if wrong_force {
+            self.constrained = None;
+            self.fraction_search.improve(fraction);
+            self.fraction = self.fraction_search.x.min(1.0);
+        }
+        wrong_arm || wrong_force
+    }
+
+    /// Whether a tick in which the handle moves by `step` keeps the force limit with any rule.
+    fn is_far_from_limit(&self, step: Vector2<f64>) -> bool {
+        let end = (self.stretch_m - step).norm_squared();
+        let start = (self.stretch_m - self.hand_displacement_m).norm_squared();
+        let change =
+            (self.hand_displacement_m - step).norm_squared() * (self.damping / TICK_S) * (self.damping / TICK_S);
+        let stretched = (if start > end { start } else { end }) * self.stiffness * self.stiffness;
+        2.0 * (stretched + change) <= self.max_force_n * self.max_force_n
+    }
+
+    /// Returns the coupling force on the tool over the tick, clipped to the limit, world, N. The effect of the part that
+    /// is clipped off is removed from the tool's velocity as well.
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
-        let step = self.handle_displacement(
-            solver_body.velocity * TICK_S + solver_body.shift,
-            solver_body.angular_velocity * TICK_S + solver_body.shift_angle,
-        );
-        let force =
-            self.stiffness * (self.stretch_m - step) + self.damping * (self.hand_displacement_m - step) / TICK_S;
+        let step = solver_body.velocity * TICK_S
+            + solver_body.shift
+            + spin_cross(solver_body.angular_velocity * TICK_S + solver_body.shift_angle, self.arm_m);
+        let force = self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref()));
         let clipped = self.clipped(force);
         if clipped == force {
             return force;
@@ -151,6 +333,59 @@ impl ImplicitCoupling {
         let excess = (clipped - force) * TICK_S;
         solver_bodies.apply_impulse(self.tool.body, excess, cross(self.arm_m, excess));
         clipped
+    }
+
+    /// Sets the tool's displacement and end velocity after a tick under contact load. Real-time: one pass over the
+    /// manifolds.
+    pub fn set_displacement(&self, solver_bodies: &mut [SolverBody], manifolds: &[Manifold]) {
+        let body = self.tool.body;
+        solver_bodies[body].has_contact_load = true;
+        solver_bodies[body].set_displacement();
+        let Some(constrained) = self.constrained else { return };
+        let tool = &solver_bodies[body];
+        let mean = vector3(tool.velocity, tool.angular_velocity);
+        let end = self.settle(constrained, mean, manifolds, solver_bodies);
+        let tool = &mut solver_bodies[body];
+        (tool.velocity, tool.angular_velocity) = (end.xy(), end.z);
+    }
+
+    /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
+    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip on a
+    /// fixed body that would end against its mean direction ends at rest. Both only reduce the kinetic energy.
+    fn settle(
+        &self,
+        mut constrained: Constrained,
+        mean: Vector3<f64>,
+        manifolds: &[Manifold],
+        solver_bodies: &[SolverBody],
+    ) -> Vector3<f64> {
+        let body = self.tool.body;
+        let mut end = constrained.end_velocity(self.start, mean);
+        let loaded = |manifold: &&Manifold| manifold.involves(body) && manifold.normal_impulse() > 0.0;
+        for manifold in manifolds.iter().filter(loaded) {
+            for point in 0..manifold.count {
+                if manifold.impulse.normal[point] > 0.0 {
+                    end = limit_new(&mut constrained, manifold.normal_row(body, point), end, mean);
+                }
+            }
+            if matches!(manifold.mode, Mode::Stick(_)) {
+                end = limit_new(&mut constrained, manifold.slip_row(body), end, mean);
+            }
+        }
+        for manifold in manifolds.iter().filter(loaded) {
+            let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
+            let slides = matches!(manifold.mode, Mode::SlideForward(_) | Mode::SlideBack(_));
+            if slides
+                && solver_bodies[other].inverse_mass == 0.0
+                && let Some(direction) = constrained.add(manifold.slip_row(body))
+            {
+                let row = manifold.slip_row(body);
+                if row.dot(&end) * row.dot(&mean) < 0.0 {
+                    end = constrained.with_component(end, direction, 0.0);
+                }
+            }
+        }
+        end
     }
 
     /// Clips a force to the limit. On a rail, only the component along the rail is clipped, because the force of the
@@ -167,73 +402,165 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Whether the coupling allows the midpoint rule in this tick: the gains are not reduced by the force limit, and
-    /// there is no rail.
-    pub fn allows_midpoint(&self) -> bool {
-        !self.saturated && self.rail.is_none()
-    }
-
-    /// Whether a force is within the force limit of the coupling.
-    pub fn within_limit(&self, force: Vector2<f64>) -> bool {
-        force.norm_squared() <= self.max_force_n * self.max_force_n
-    }
-
-    /// Returns the tool's free motion by the midpoint rule, from the state at the start of the tick.
-    pub fn midpoint(&self, start: &BodyState, gravity: Vector2<f64>) -> FreeMotion {
-        let (v0, w0) = (start.velocity_m_per_s, start.angular_velocity_rad_per_s);
-        let handle_speed = v0 + spin_cross(w0, self.arm_m);
-        let middle = self.stretch_m - self.hand_displacement_m / 2.0 - handle_speed * (TICK_S / 4.0);
-        let pull = self.stiffness * middle * TICK_S
-            + self.damping * (self.hand_displacement_m - handle_speed * (TICK_S / 2.0));
-        let twist = (self.angular_stiffness * (self.twist_rad - w0 * (TICK_S / 4.0)) - self.angular_damping * w0 / 2.0)
-            * TICK_S;
-        let momentum = (v0 + gravity * TICK_S) * self.mass_kg + pull;
-        let angular = w0 * self.inertia_kg_m2 + cross(self.arm_m, pull) + twist;
-        let (v1, w1) = self.midpoint_response(momentum, angular);
-        let (displacement, rotation_step_rad) = (mean_displacement(v0, v1), (w0 + w1) * (TICK_S / 2.0));
-        FreeMotion {
-            velocity: v1,
-            angular_velocity: w1,
-            displacement,
-            rotation_step_rad,
-            handle_displacement: self.handle_displacement(displacement, rotation_step_rad),
+    /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
+    /// if the force limit is reached. The rule is the midpoint rule; across a rail, it is backward Euler. Real-time: one 3×3 solve, and at most `solves_left` more.
+    pub fn free_motion<P: Policy>(
+        &self,
+        start: &BodyState,
+        impulse: Vector3<f64>,
+        solves_left: &mut usize,
+    ) -> Option<FreeMotion> {
+        let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * self.duration_s);
+        loop {
+            let arm = secant_arm(self.start_arm_m, rotation.x);
+            let motion = self.motion(start, impulse, arm, 1.0);
+            let has_rotation = (motion.rotation_step_rad() - rotation.x).abs()
+                <= ROTATION_TOLERANCE_RAD * (1.0 + 8.0 * rotation.x.abs())
+                || self.is_central;
+            if (has_rotation && !P::FORCED) || *solves_left == 0 {
+                let step = motion.displacement() + spin_cross(motion.rotation_step_rad(), arm);
+                return (self.keeps_limit(step) || P::FORCED).then_some(motion);
+            }
+            rotation.improve(motion.rotation_step_rad());
+            *solves_left -= 1;
         }
     }
 
-    /// Changes a free motion so that the point with the lever arm `arm_m` moves `by_m` farther along `direction`.
-    /// Returns the impulse that this takes, N·s.
-    pub fn displace(&self, free_motion: &mut FreeMotion, direction: Vector2<f64>, arm_m: f64, by_m: f64) -> f64 {
-        let (dv, dw) = self.midpoint_response(direction, arm_m);
-        let give = (direction.dot(&dv) + arm_m * dw) * (TICK_S / 2.0);
-        let impulse = by_m / give;
-        free_motion.velocity += dv * impulse;
-        free_motion.angular_velocity += dw * impulse;
-        free_motion.displacement += dv * (impulse * TICK_S / 2.0);
-        free_motion.rotation_step_rad += dw * (impulse * TICK_S / 2.0);
-        free_motion.handle_displacement =
-            self.handle_displacement(free_motion.displacement, free_motion.rotation_step_rad);
-        impulse
+    /// Returns the tool's velocity (x, y, angle) at the end of a free motion with the predicted arm and fraction of the
+    /// gains.
+    pub fn midpoint_velocity(&self, start: &BodyState, gravity: Vector2<f64>) -> Vector3<f64> {
+        self.motion(start, vector3(gravity * (self.mass_kg * TICK_S), 0.0), self.arm_m, self.fraction).end
     }
 
-    /// Returns the change of the tool's linear and angular velocity by an impulse and an angular impulse under the
-    /// midpoint rule.
-    fn midpoint_response(&self, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
-        let resistance = self.damping * (TICK_S / 2.0) + self.stiffness * (TICK_S * TICK_S / 4.0);
-        let angular_resistance =
-            self.angular_damping * (TICK_S / 2.0) + self.angular_stiffness * (TICK_S * TICK_S / 4.0);
+    /// Returns the tool's motion for a given arm and fraction of the gains.
+    #[inline(always)]
+    fn motion(&self, start: &BodyState, impulse: Vector3<f64>, arm: Vector2<f64>, fraction: f64) -> FreeMotion {
+        let v0 = vector3(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
+        let mut constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
         if self.is_plain() {
-            (impulse / (self.mass_kg + resistance.m11), angular / (self.inertia_kg_m2 + angular_resistance))
-        } else {
-            let change = self.inverse(resistance, angular_resistance) * Vector3::new(impulse.x, impulse.y, angular);
-            (change.xy(), change.z)
+            return self.plain_motion(v0, impulse, fraction);
+        }
+        if let Some(axis) = self.rail {
+            constrained.add(at_handle(across(axis), arm));
+        }
+        let coefficients = self.coefficients(fraction, Some(&constrained));
+        let inertia = constrained.matrix();
+        let response = self.inverse(inertia, arm, &coefficients);
+        let mean = response * (inertia * v0 + impulse + self.pull(arm, &coefficients));
+        let step = mean.xy() * self.duration_s + spin_cross(mean.z * self.duration_s, arm);
+        let force = self.force(step, &coefficients);
+        FreeMotion {
+            mean,
+            end: constrained.end_velocity(v0, mean),
+            impulse,
+            force,
+            response,
+            duration_s: self.duration_s,
         }
     }
 
-    /// Returns the coupling force on the tool by the midpoint rule, in a tick in which the handle moves by `step`,
-    /// world, N.
-    pub fn midpoint_force(&self, step: Vector2<f64>) -> Vector2<f64> {
-        self.stiffness * (self.stretch_m - (self.hand_displacement_m + step) / 2.0)
-            + self.damping * (self.hand_displacement_m - step) / TICK_S
+    /// Returns the motion of a tool that is held at its centre of mass, without a rail.
+    fn plain_motion(&self, v0: Vector3<f64>, impulse: Vector3<f64>, fraction: f64) -> FreeMotion {
+        let stiffness = self.stiffness * fraction;
+        let implicit = stiffness / 2.0 + self.damping * fraction / self.duration_s;
+        let angular = self.angular_stiffness / 2.0 + self.angular_damping / self.duration_s;
+        let pull = (self.stretch_m - self.hand_displacement_m) * stiffness + self.hand_displacement_m * implicit;
+        let twist = self.angular_stiffness * self.twist_rad;
+        let response = 1.0 / (2.0 * self.mass_kg + implicit * (self.duration_s * self.duration_s));
+        let angular_response = 1.0 / (2.0 * self.inertia_kg_m2 + angular * (self.duration_s * self.duration_s));
+        let mean = (v0.xy() * (2.0 * self.mass_kg) + impulse.xy() + pull * self.duration_s) * response;
+        let spin = (v0.z * (2.0 * self.inertia_kg_m2) + impulse.z + twist * self.duration_s) * angular_response;
+        let mean = vector3(mean, spin);
+        FreeMotion {
+            mean,
+            end: mean * 2.0 - v0,
+            impulse,
+            force: pull - mean.xy() * (implicit * self.duration_s),
+            response: Matrix3::from_diagonal(&Vector3::new(response, response, angular_response)),
+            duration_s: self.duration_s,
+        }
+    }
+
+    /// Whether the force limit is not reached in a free motion with the given displacement of the handle: neither by the
+    /// mean force nor by the spring at either end, where its potential would become linear.
+    fn keeps_limit(&self, step: Vector2<f64>) -> bool {
+        let change = self.limited_part(self.hand_displacement_m - step);
+        let end = self.limited_part(self.stretch_m - step);
+        let start = end - change;
+        let wanted = (start + end) * (0.5 * self.stiffness) + change * (self.damping / self.duration_s);
+        let (limit, reach) = (self.max_force_n, self.max_force_n / self.stiffness);
+        let square = reach * reach;
+        wanted.norm_squared() <= limit * limit && start.norm_squared() <= square && end.norm_squared() <= square
+    }
+
+    /// Whether the force was predicted to reach the limit.
+    pub fn is_saturated(&self) -> bool {
+        self.fraction < 1.0
+    }
+
+    /// Returns the part of a vector on which the force limit acts: the component along the rail, if there is one.
+    fn limited_part(&self, vector: Vector2<f64>) -> Vector2<f64> {
+        self.rail.map_or(vector, |axis| axis * axis.dot(&vector))
+    }
+
+    /// Returns the coefficients of the force with this fraction of the gains, for backward Euler or for the given
+    /// constrained directions. Across a rail, the stiffness and damping of the rail apply, by backward Euler.
+    fn coefficients(&self, fraction: f64, constrained: Option<&Constrained>) -> Coefficients {
+        let (k, b) = (self.stiffness * fraction, self.damping * fraction);
+        let (linear, angular) = constrained.map_or_else(
+            || (Matrix2::identity(), 1.0),
+            |constrained| {
+                let linear = (Matrix2::identity() + constrained.linear_part()) * 0.5;
+                (linear, 0.5 + 0.5 * constrained.angular_part())
+            },
+        );
+        let angular = self.angular_stiffness * angular + self.angular_damping / self.duration_s;
+        let identity = Matrix2::identity();
+        let Some(axis) = self.rail else {
+            return Coefficients {
+                stiffness: identity * k,
+                implicit: linear * k + identity * (b / self.duration_s),
+                angular,
+            };
+        };
+        let along = axis * axis.transpose();
+        let across = identity - along;
+        let end_part = axis.dot(&(linear * axis));
+        Coefficients {
+            stiffness: along * k + across * RAIL_STIFFNESS_N_PER_M,
+            implicit: along * (k * end_part + b / self.duration_s)
+                + across * (RAIL_STIFFNESS_N_PER_M + RAIL_DAMPING_N_S_PER_M / self.duration_s),
+            angular,
+        }
+    }
+
+    /// Returns the impulse of the coupling on a tool that does not move (x, y, angle), N·s and N·m·s.
+    fn pull(&self, arm: Vector2<f64>, coefficients: &Coefficients) -> Vector3<f64> {
+        let pull = coefficients.stiffness * (self.stretch_m - self.hand_displacement_m)
+            + coefficients.implicit * self.hand_displacement_m;
+        vector3(pull, cross(arm, pull) + self.angular_stiffness * self.twist_rad) * self.duration_s
+    }
+
+    /// Returns the coupling force on the tool in a tick in which the handle moves by `step`, world, N.
+    fn force(&self, step: Vector2<f64>, coefficients: &Coefficients) -> Vector2<f64> {
+        coefficients.stiffness * (self.stretch_m - self.hand_displacement_m)
+            + coefficients.implicit * (self.hand_displacement_m - step)
+    }
+
+    /// Returns the coupling force on the tool by the midpoint rule, in a tick in which the centre of mass and the angle
+    /// change by the given amounts, world, N. Without a force limit.
+    pub fn midpoint_force(&self, displacement: Vector2<f64>, rotation_step_rad: f64) -> Vector2<f64> {
+        let constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+        let step = self.handle_displacement(displacement, rotation_step_rad);
+        self.force(step, &self.coefficients(self.fraction, Some(&constrained)))
+    }
+
+    /// Returns the coupling force on the tool if the handle moves by `less` less than in the tick for which `force` was
+    /// computed, world, N. `is_loaded` selects backward Euler instead of the midpoint rule. With this force, a tick that
+    /// ends early is passive: the kinetic energy of v₀ + s (v₁ − v₀) and the energy of the spring are convex in s.
+    pub fn force_of_shorter_motion(&self, force: Vector2<f64>, less: Vector2<f64>, is_loaded: bool) -> Vector2<f64> {
+        let implicit = if is_loaded { 1.0 } else { 0.5 };
+        self.clipped(force + self.stiffness * less * implicit + self.damping * less / TICK_S)
     }
 
     /// Returns the energy stored in the coupling for the given positions of hand and handle and the given twist, J.
@@ -247,20 +574,19 @@ impl ImplicitCoupling {
         self.spring_j(along.abs()) + 0.5 * RAIL_STIFFNESS_N_PER_M * across.norm_squared() + angular
     }
 
-    /// Returns the energy of the spring at a stretch, J. Uses the full stiffness, because the reduced one differs from
-    /// tick to tick.
+    /// Returns the energy of the spring at a stretch, J.
     fn spring_j(&self, stretch_m: f64) -> f64 {
-        if self.full_stiffness * stretch_m <= self.max_force_n {
-            0.5 * self.full_stiffness * stretch_m * stretch_m
+        if self.stiffness * stretch_m <= self.max_force_n {
+            0.5 * self.stiffness * stretch_m * stretch_m
         } else {
-            self.max_force_n * (stretch_m - 0.5 * self.max_force_n / self.full_stiffness)
+            self.max_force_n * (stretch_m - 0.5 * self.max_force_n / self.stiffness)
         }
     }
 
     /// Returns the change of the energy stored in the coupling over the tick, J.
     pub fn gain_j(&self, start: &BodyState, solver_body: &SolverBody) -> f64 {
         let step = self.handle_displacement(solver_body.displacement, solver_body.rotation_step_rad);
-        let handle = start.centre_m + rotate(start.rotation, self.tool.handle_m);
+        let handle = start.centre_m + self.start_arm_m;
         let hand = handle + self.stretch_m;
         self.stored_j(hand, handle + step, self.twist_rad - solver_body.rotation_step_rad)
             - self.stored_j(hand - self.hand_displacement_m, handle, self.twist_rad)
@@ -270,13 +596,16 @@ impl ImplicitCoupling {
     /// by `rotation`, J.
     pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
         let slip = self.hand_displacement_m - step;
-        (slip.dot(&(self.damping * slip)) + self.angular_damping * rotation * rotation) / TICK_S
+        let along = self.limited_part(slip);
+        let linear = along.norm_squared() * self.damping * self.fraction
+            + (slip - along).norm_squared() * RAIL_DAMPING_N_S_PER_M;
+        (linear + self.angular_damping * rotation * rotation) / TICK_S
     }
 
     /// Returns the displacement of the handle for a displacement of the tool's centre of mass and a change of its
-    /// angle, to first order, as in the solve.
+    /// angle, world, m.
     pub fn handle_displacement(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
-        centre + spin_cross(angle, self.arm_m)
+        centre + spin_cross(angle, secant_arm(self.start_arm_m, angle))
     }
 
     /// Returns the index of the tool.
@@ -289,42 +618,47 @@ impl ImplicitCoupling {
         self.hand_displacement_m
     }
 
-    /// Whether the mass matrix stays diagonal: the handle is at the centre of mass and there is no rail.
+    /// Whether the coupling leaves the mass matrix diagonal: the handle is at the centre of mass and there is no rail.
     fn is_plain(&self) -> bool {
-        self.rail.is_none() && self.tool.handle_m == Vector2::zeros()
+        self.rail.is_none() && self.is_central
     }
 
-    /// Returns the inverse of the mass matrix plus the coupling's resistance at the handle.
-    fn inverse(&self, resistance: Matrix2<f64>, angular_resistance: f64) -> Matrix3<f64> {
-        let around = spin_cross(1.0, self.arm_m);
-        let lever = resistance * around;
-        let corner = self.inertia_kg_m2 + angular_resistance + around.dot(&lever);
-        let mass = Matrix3::new(
-            self.mass_kg + resistance.m11,
-            resistance.m12,
-            lever.x,
-            resistance.m21,
-            self.mass_kg + resistance.m22,
-            lever.y,
-            lever.x,
-            lever.y,
-            corner,
-        );
-        // The matrix is positive definite: the body's own mass plus a resistance of zero or more.
-        mass.try_inverse().unwrap_or_else(Matrix3::zeros)
+    /// Returns the inverse of an inertia plus T² J̄ᵀ Z J̄, the coupling's resistance at the handle.
+    fn inverse(&self, inertia: Matrix3<f64>, arm: Vector2<f64>, coefficients: &Coefficients) -> Matrix3<f64> {
+        let z = &coefficients.implicit;
+        let around = spin_cross(1.0, arm);
+        let lever = z * around;
+        let corner = coefficients.angular + around.dot(&lever);
+        let resistance = Matrix3::new(z.m11, z.m12, lever.x, z.m21, z.m22, lever.y, lever.x, lever.y, corner);
+        // The matrix is positive definite: an inertia plus a resistance of zero or more.
+        (inertia + resistance * (self.duration_s * self.duration_s)).try_inverse().unwrap_or_else(Matrix3::zeros)
     }
 }
 
-/// Returns the arm of the handle in the middle of the tick: the chord along which a rotating handle moves is
-/// perpendicular to this arm.
-fn middle_arm(tool: Tool, body_state: &BodyState) -> Vector2<f64> {
-    if tool.handle_m == Vector2::zeros() {
-        return Vector2::zeros();
+/// Limits the component of an end velocity along a row that was not constrained so far to that of the mean velocity, and
+/// adds the row to the constrained ones.
+fn limit_new(constrained: &mut Constrained, row: Vector3<f64>, end: Vector3<f64>, mean: Vector3<f64>) -> Vector3<f64> {
+    let Some(direction) = constrained.add(row) else { return end };
+    let component = |velocity| direction.dot(&constrained.momentum(velocity));
+    if component(end).abs() > component(mean).abs() {
+        constrained.with_component(end, direction, component(mean))
+    } else {
+        end
     }
-    rotate(
-        integrate_rotation(body_state.rotation, body_state.angular_velocity_rad_per_s * (TICK_S / 2.0)),
-        tool.handle_m,
-    )
+}
+
+/// Returns the row of the Jacobian of the handle's velocity along an axis.
+fn at_handle(axis: Vector2<f64>, arm: Vector2<f64>) -> Vector3<f64> {
+    vector3(axis, cross(arm, axis))
+}
+
+/// Returns the direction across a rail.
+fn across(axis: Vector2<f64>) -> Vector2<f64> {
+    spin_cross(1.0, axis)
+}
+
+fn vector3(linear: Vector2<f64>, angular: f64) -> Vector3<f64> {
+    Vector3::new(linear.x, linear.y, angular)
 }
 
 /// Returns the factor, at most 1, by which the gains are reduced to keep the predicted force within the limit.
@@ -336,28 +670,10 @@ fn shrink(predicted: Vector2<f64>, input: &CouplingInput) -> f64 {
     if size > input.max_force_n { input.max_force_n / size } else { 1.0 }
 }
 
-/// Returns the stiffness and damping matrices; across a rail, the stiffness and damping of the rail apply.
-fn gains(k: f64, b: f64, rail: Option<Vector2<f64>>) -> (Matrix2<f64>, Matrix2<f64>) {
-    let all = Matrix2::identity();
-    match rail {
-        None => (all * k, all * b),
-        Some(axis) => {
-            let along = axis * axis.transpose();
-            let across = all - along;
-            (along * k + across * RAIL_STIFFNESS_N_PER_M, along * b + across * RAIL_DAMPING_N_S_PER_M)
-        }
-    }
-}
-
 /// Removes the coupling from the tool's inverse mass.
 pub fn clear_coupling(solver_bodies: &mut SolverBodies, tool: usize) {
     let solver_body: &mut SolverBody = &mut solver_bodies.all[tool];
     solver_body.augmented_inverse_mass = solver_body.inverse_mass;
     solver_body.augmented_inverse_inertia = solver_body.inverse_inertia;
     solver_bodies.coupled_mass = None;
-}
-
-/// Returns the displacement over a tick with the given velocities at its start and end, by the midpoint rule.
-fn mean_displacement(before: Vector2<f64>, after: Vector2<f64>) -> Vector2<f64> {
-    (before + after) * (TICK_S / 2.0)
 }

@@ -1,31 +1,40 @@
-//! Impacts of one tick, resolved in time order at the inter-state position with the current velocity. No time is
-//! discarded.
+//! Impacts of one tick, resolved in time order. Each uses the position and the velocity at its own time, and the rest of
+//! the tick is still simulated (*Time and state of an impact* in `docs/physics.md`).
 //!
-//! Every point that closes within the tick is an event at the time τ = −(g + J d)/u, where g is its gap, d the shift of
-//! the bodies by earlier impacts, and u the normal velocity at the end of the tick. The impact uses the velocity at the
-//! time τ, u* = u − (T − τ) a. Afterwards the body continues as if it had moved with its new velocity from a *virtual
-//! start*: v ← v + ΔV, d ← d − τ ΔV. Energy is therefore exact under a constant force for any error in τ, a body can be
-//! hit several times in a tick, and impacts propagate through chains of bodies.
+//! Every point that closes within the tick is an event at the time τ = −(g + J d)/u, where g is its gap, J the contact
+//! Jacobian, d the shift of the bodies by earlier impacts, and u the normal velocity at the end of the tick. The impact
+//! uses the velocity at the time τ, u* = u − (T − τ) a, with the length T of the tick and the normal acceleration a of the
+//! point. Afterwards the body continues as if it had moved with its new velocity from a *virtual start*: with the change
+//! of velocity ΔV, v ← v + ΔV and d ← d − τ ΔV. Under a constant force, energy is therefore conserved between impacts even
+//! if τ is inexact. A body can be hit several times in a tick, and impacts propagate through chains of bodies. Impacts at
+//! the same time on connected bodies are resolved together ([`impact_group`](crate::solve::impact_group)).
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::scene::description::RestitutionLaw;
 use crate::solve::block::{Block, Factor, InverseEffectiveMass};
 use crate::solve::coupling::ImplicitCoupling;
 use crate::solve::impact::{PointInverseMass, resolve};
+use crate::solve::impact_group::{Hit, ImpactGroup};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBodies;
 use crate::tick::TICK_S;
 
-/// Maximum number of impacts resolved in one tick; later ones are left to the contact solve, which has no restitution.
-pub const MAX_IMPACTS: usize = 64;
+/// Maximum number of impacts, or groups of impacts, resolved in one tick; later ones are left to the contact solve,
+/// which has no restitution.
+pub const MAX_IMPACTS: usize = 40;
+/// Time within which impacts on connected bodies happen at once, s.
+const AT_ONCE_S: f64 = 0.02 * TICK_S;
+/// Time within which impacts on unconnected bodies happen at the same time, s: more than rounding errors. All of them
+/// come before the impacts that follow from any of them; otherwise the order of manifolds would decide what follows.
+const SAME_TIME_S: f64 = 1e-6 * TICK_S;
 /// Lowest approach speed that can be an impact, m/s; below it, a bounce cannot be distinguished from rest.
-const MIN_APPROACH_M_PER_S: f64 = 1e-4;
+pub const MIN_APPROACH_M_PER_S: f64 = 1e-4;
 /// Constant part of the gap below which the other point of a manifold is hit together with the closing one, m.
-const FLAT_GAP_M: f64 = 2e-5;
+pub const FLAT_GAP_M: f64 = 2e-5;
 /// Speed-dependent part of the gap below which the other point of a manifold is hit together with the closing one, as a
 /// fraction of the distance that the closing point approaches in a tick.
-const FLAT_FRACTION: f64 = 0.02;
+pub const FLAT_FRACTION: f64 = 0.02;
 /// Tolerance for the energy gain of a flat impact, J, per squared approach speed, m²/s².
 const GAIN_SLACK: f64 = 1e-12;
 
@@ -36,6 +45,10 @@ pub struct ImpactQueue {
     due_s: Vec<f64>,
     /// Index of the point at which the next impact of each manifold occurs.
     point: Vec<u8>,
+    /// Impacts that happen at once.
+    group: ImpactGroup,
+    /// For each body, whether it was struck since the manifolds were last queued.
+    is_struck: Vec<bool>,
 }
 
 /// Totals over the impacts of a tick.
@@ -43,6 +56,10 @@ pub struct ImpactQueue {
 pub struct ImpactTotals {
     /// Number of impacts resolved.
     pub count: u32,
+    /// Number of times at which impacts were resolved, alone or in groups.
+    pub events: u32,
+    /// Number of relaxations of groups.
+    pub group_relaxations: u32,
     /// Kinetic energy lost in the impacts, J.
     pub lost_j: f64,
 }
@@ -57,13 +74,19 @@ pub struct Rules<'a> {
 }
 
 impl ImpactQueue {
-    /// Preallocates memory for a scene's manifolds.
-    pub fn with_capacity(manifolds: usize) -> Self {
-        Self { due_s: Vec::with_capacity(manifolds), point: Vec::with_capacity(manifolds) }
+    /// Preallocates memory for a scene with these numbers of manifolds and bodies.
+    pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
+        Self {
+            due_s: Vec::with_capacity(manifolds),
+            point: Vec::with_capacity(manifolds),
+            group: ImpactGroup::with_capacity(manifolds, bodies),
+            is_struck: vec![false; bodies],
+        }
     }
 
-    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] impacts; each impact, and each event whose
-    /// point turns out not to close yet, takes at most two passes over the manifolds.
+    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] impacts or groups of impacts; each, and each
+    /// event whose point turns out not to close yet, takes at most four passes over the manifolds. The groups take at
+    /// most [`GROUP_RELAXATIONS`](crate::solve::impact_group::GROUP_RELAXATIONS) relaxations.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &[Manifold],
@@ -72,25 +95,85 @@ impl ImpactQueue {
     ) -> ImpactTotals {
         let mut impacts = ImpactTotals::default();
         let mut now_s = 0.0;
-        while impacts.count < MAX_IMPACTS as u32 {
-            let any = if P::FORCED && !manifolds.is_empty() { Some(0) } else { None };
-            let Some(index) = self.earliest().or(any) else { break };
-            if !P::FORCED {
-                now_s = self.due_s[index].max(now_s);
+        self.group.reset();
+        for _ in 0..MAX_IMPACTS {
+            let Some(index) = self.next::<P>(manifolds, solver_bodies, &mut now_s) else { break };
+            self.gather::<P>(index, now_s, manifolds, solver_bodies);
+            // All groups at this time before the impacts that follow from them.
+            while self.group.next::<P>(now_s + SAME_TIME_S, manifolds, &solver_bodies.all) {
+                self.resolve_group::<P>(now_s, manifolds, solver_bodies, rules, &mut impacts);
             }
+            self.requeue::<P>(manifolds, solver_bodies, now_s);
+            impacts.events += 1;
+        }
+        impacts.group_relaxations = self.group.relaxations_made();
+        impacts
+    }
+
+    /// Returns the manifold with the next impact and advances `now_s` to its time.
+    fn next<P: Policy>(
+        &mut self,
+        manifolds: &[Manifold],
+        solver_bodies: &SolverBodies,
+        now_s: &mut f64,
+    ) -> Option<usize> {
+        if P::FORCED {
+            self.earliest();
+            return (!manifolds.is_empty()).then_some(0);
+        }
+        while let Some(index) = self.earliest() {
+            *now_s = self.due_s[index].max(*now_s);
             let point = usize::from(self.point[index]);
-            let manifold = &manifolds[index];
-            match resolve_impact::<P>(manifold, point, now_s, solver_bodies, rules) {
-                Some(lost_j) => {
-                    impacts.count += 1;
-                    impacts.lost_j += lost_j;
-                    self.requeue::<P>(manifolds, solver_bodies, manifold.bodies, now_s);
-                }
-                // The point closes only later in the tick, by acceleration; the contact solve handles it.
-                None => self.due_s[index] = f64::INFINITY,
+            if approach(&manifolds[index], point, *now_s, solver_bodies) < 0.0 {
+                return Some(index);
+            }
+            // The point closes only later in the tick, by acceleration; the contact solve handles it.
+            self.due_s[index] = f64::INFINITY;
+        }
+        None
+    }
+
+    /// Gathers the impacts that are due within [`AT_ONCE_S`] of that of the manifold `index` at the time `now_s`.
+    fn gather<P: Policy>(&mut self, index: usize, now_s: f64, manifolds: &[Manifold], solver_bodies: &SolverBodies) {
+        self.group.clear();
+        let first = std::iter::once(index);
+        let others = (0..manifolds.len()).filter(|&other| other != index);
+        for other in first.chain(others) {
+            if self.due_s[other] > now_s + AT_ONCE_S && !P::FORCED {
+                continue;
+            }
+            let due_s = self.due_s[other].max(now_s);
+            let hit = Hit { due_s, ..hit(&manifolds[other], usize::from(self.point[other]), now_s, solver_bodies) };
+            if (hit.approach < 0.0 || P::FORCED)
+                && !self.group.add::<P>(other, &manifolds[other], &hit, &solver_bodies.all)
+            {
+                break;
             }
         }
-        impacts
+    }
+
+    /// Resolves the group that was formed last; a single impact by its closed form.
+    fn resolve_group<P: Policy>(
+        &mut self,
+        now_s: f64,
+        manifolds: &[Manifold],
+        solver_bodies: &mut SolverBodies,
+        rules: &Rules,
+        impacts: &mut ImpactTotals,
+    ) {
+        if let Some(index) = self.group.alone() {
+            let point = usize::from(self.point[index]);
+            impacts.lost_j += resolve_impact(&manifolds[index], point, now_s, solver_bodies, rules);
+            impacts.count += 1;
+            manifolds[index].bodies.into_iter().for_each(|body| self.is_struck[body] = true);
+            return;
+        }
+        impacts.lost_j += self.group.resolve::<P>(manifolds, &solver_bodies.all);
+        impacts.count += self.group.len() as u32;
+        for (index, impulse) in self.group.impulses() {
+            apply(&manifolds[index], &impulse, now_s, solver_bodies, rules.coupling);
+            manifolds[index].bodies.into_iter().for_each(|body| self.is_struck[body] = true);
+        }
     }
 
     /// Finds the first impact of each manifold; returns whether there is any.
@@ -117,18 +200,16 @@ impl ImpactQueue {
         best.1
     }
 
-    fn requeue<P: Policy>(
-        &mut self,
-        manifolds: &[Manifold],
-        solver_bodies: &SolverBodies,
-        bodies: [usize; 2],
-        now_s: f64,
-    ) {
+    /// Finds the next impacts of the manifolds of bodies that were just struck.
+    fn requeue<P: Policy>(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies, now_s: f64) {
         for (index, manifold) in manifolds.iter().enumerate() {
-            let moved = |body: usize| solver_bodies.all[body].inverse_mass > 0.0 && manifold.involves(body);
-            if moved(bodies[0]) || moved(bodies[1]) || P::FORCED {
+            let moved = |body: usize| solver_bodies.all[body].inverse_mass > 0.0 && self.is_struck[body];
+            if moved(manifold.bodies[0]) || moved(manifold.bodies[1]) || P::FORCED {
                 (self.due_s[index], self.point[index]) = next_event(manifold, solver_bodies, now_s);
             }
+        }
+        for manifold in manifolds {
+            manifold.bodies.into_iter().for_each(|body| self.is_struck[body] = false);
         }
     }
 }
@@ -164,25 +245,19 @@ fn threshold(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize) ->
     MIN_APPROACH_M_PER_S + 2.0 * TICK_S * (side(0) + side(1)) + 2.0 * load
 }
 
-/// Resolves one impact at the time `tau_s` and returns the energy lost, J; `None` if the point does not close at that
-/// time.
-fn resolve_impact<P: Policy>(
+/// Resolves one impact at the time `tau_s` and returns the energy lost, J.
+fn resolve_impact(
     manifold: &Manifold,
     point: usize,
     tau_s: f64,
     solver_bodies: &mut SolverBodies,
     rules: &Rules,
-) -> Option<f64> {
-    let (pull, drag) = manifold.acceleration(&solver_bodies.all, point);
-    let left_s = TICK_S - tau_s;
-    let approach = manifold.normal_speed(&solver_bodies.all, point) - left_s * pull;
-    if approach >= 0.0 && !P::FORCED {
-        return None;
-    }
-    let slip = manifold.slip_speed(&solver_bodies.all) - left_s * drag;
+) -> f64 {
+    let hit = hit(manifold, point, tau_s, solver_bodies);
+    let (approach, slip) = (hit.approach, hit.slip);
     let mass = manifold.uncoupled_mass(&solver_bodies.all);
     let bounce = manifold.restitution;
-    let impulse = match flat_speed(manifold, 1 - point, tau_s, approach, solver_bodies) {
+    let impulse = match hit.other {
         Some(other) => {
             let mut normal = [approach; 2];
             normal[1 - point] = other;
@@ -190,13 +265,34 @@ fn resolve_impact<P: Policy>(
         }
         None => single(&mass, point, approach, slip, manifold.friction, bounce, rules.law),
     };
+    let left_s = TICK_S - tau_s;
     let mut speeds = [0.0; 2];
     for (i, speed) in speeds.iter_mut().enumerate().take(manifold.count) {
         *speed = manifold.normal_speed(&solver_bodies.all, i) - left_s * manifold.acceleration(&solver_bodies.all, i).0;
     }
     let lost_j = -energy_change(&mass, speeds, slip, &impulse);
     apply(manifold, &impulse, tau_s, solver_bodies, rules.coupling);
-    Some(lost_j)
+    lost_j
+}
+
+/// Returns the normal velocity of a point at the time `tau_s`, m/s: the end velocity minus the change by the forces of
+/// the rest of the tick.
+fn approach(manifold: &Manifold, point: usize, tau_s: f64, solver_bodies: &SolverBodies) -> f64 {
+    let (pull, _) = manifold.acceleration(&solver_bodies.all, point);
+    manifold.normal_speed(&solver_bodies.all, point) - (TICK_S - tau_s) * pull
+}
+
+/// Returns the velocities with which a manifold is hit at a point at the time `tau_s`.
+fn hit(manifold: &Manifold, point: usize, tau_s: f64, solver_bodies: &SolverBodies) -> Hit {
+    let (_, drag) = manifold.acceleration(&solver_bodies.all, point);
+    let approach = approach(manifold, point, tau_s, solver_bodies);
+    Hit {
+        due_s: tau_s,
+        point,
+        approach,
+        other: flat_speed(manifold, 1 - point, tau_s, approach, solver_bodies),
+        slip: manifold.slip_speed(&solver_bodies.all) - (TICK_S - tau_s) * drag,
+    }
 }
 
 /// Returns the normal velocity of the point `other` at the time `tau_s`, m/s, if that point hits at the same time.
@@ -240,7 +336,7 @@ pub fn single(
 /// box rotate. The impulses of a plastic impact are found first, and the normal ones are scaled by 1 + `restitution`.
 /// Friction then stops the remaining slip as far as it can; if that would add energy, the plastic tangential impulse is
 /// scaled as well.
-fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
+pub fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
     let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
     let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
     let scale = 1.0 + restitution;

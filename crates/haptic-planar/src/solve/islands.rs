@@ -4,53 +4,79 @@
 use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
 
-/// The islands of one tick and the energy that each of them gained.
+/// The islands of one tick, with sums and a minimum over the bodies of each island.
 #[derive(Clone, Debug)]
 pub struct Islands {
     /// For each body, the next body on the path to the representative of its island.
     parent: Vec<u32>,
-    /// Energy gained in the tick, J, stored at the representative of each island.
-    gain_j: Vec<f64>,
+    /// Two sums over each island, whose meaning the caller chooses, stored at its representative.
+    sums: Vec<[f64; 2]>,
+    /// Smallest limit set for each island, at most 1, stored at its representative.
+    fraction: Vec<f64>,
 }
 
 impl Islands {
     /// Preallocates memory for a scene with this many bodies.
     pub fn with_capacity(bodies: usize) -> Self {
-        Self { parent: vec![0; bodies], gain_j: vec![0.0; bodies] }
+        Self { parent: vec![0; bodies], sums: vec![[0.0; 2]; bodies], fraction: vec![1.0; bodies] }
     }
 
     /// Finds the islands of a tick. Fixed bodies do not connect islands. Real-time: one pass over dynamic bodies and
     /// manifolds.
-    pub fn find(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody], dynamic_bodies: &[usize]) {
+    pub fn find<'a>(
+        &mut self,
+        manifolds: impl IntoIterator<Item = &'a Manifold>,
+        solver_bodies: &[SolverBody],
+        dynamic_bodies: &[usize],
+    ) {
         for &body in dynamic_bodies {
             self.parent[body] = body as u32;
-            self.gain_j[body] = 0.0;
+            self.sums[body] = [0.0; 2];
+            self.fraction[body] = 1.0;
         }
         for manifold in manifolds {
-            let [a, b] = manifold.bodies;
-            if solver_bodies[a].inverse_mass > 0.0 && solver_bodies[b].inverse_mass > 0.0 {
-                let (a, b) = (self.root(a), self.root(b));
-                // The smaller index becomes the representative, so that the result does not depend on the order of
-                // manifolds.
-                self.parent[a.max(b)] = a.min(b) as u32;
-            }
+            self.join(manifold.bodies, solver_bodies);
         }
     }
 
-    /// Adds `gain_j`, J, to the energy that a body's island gained.
-    pub fn add(&mut self, body: usize, gain_j: f64) {
-        let root = self.root(body);
-        self.gain_j[root] += gain_j;
+    /// Joins the islands of two bodies, unless one of the bodies is fixed. All islands must be joined before the first
+    /// sum or limit.
+    pub fn join(&mut self, [a, b]: [usize; 2], solver_bodies: &[SolverBody]) {
+        if solver_bodies[a].inverse_mass > 0.0 && solver_bodies[b].inverse_mass > 0.0 {
+            let (a, b) = (self.root(a), self.root(b));
+            // The smaller index becomes the representative, so that the result does not depend on the order of
+            // manifolds.
+            self.parent[a.max(b)] = a.min(b) as u32;
+        }
     }
 
-    /// Returns the energy that a body's island gained, J.
-    pub fn gain_j(&mut self, body: usize) -> f64 {
+    /// Adds two values to the sums of a body's island.
+    pub fn add(&mut self, body: usize, values: [f64; 2]) {
         let root = self.root(body);
-        self.gain_j[root]
+        self.sums[root][0] += values[0];
+        self.sums[root][1] += values[1];
+    }
+
+    /// Returns the sums of a body's island.
+    pub fn sums(&mut self, body: usize) -> [f64; 2] {
+        let root = self.root(body);
+        self.sums[root]
+    }
+
+    /// Limits the fraction of a body's island to `fraction`.
+    pub fn limit(&mut self, body: usize, fraction: f64) {
+        let root = self.root(body);
+        self.fraction[root] = self.fraction[root].min(fraction);
+    }
+
+    /// Returns the smallest limit of a body's island, at most 1.
+    pub fn fraction(&mut self, body: usize) -> f64 {
+        let root = self.root(body);
+        self.fraction[root]
     }
 
     /// Returns the representative of a body's island and halves the path to it.
-    fn root(&mut self, mut body: usize) -> usize {
+    pub fn root(&mut self, mut body: usize) -> usize {
         while self.parent[body] as usize != body {
             self.parent[body] = self.parent[self.parent[body] as usize];
             body = self.parent[body] as usize;

@@ -17,7 +17,7 @@ use nalgebra::{Vector2, Vector3};
 /// Cosine between the normals of two consecutive ticks above which a contact counts as the same.
 const SAME_CONTACT: f64 = 0.95;
 
-/// Contact of two bodies at up to two points on one plane.
+/// Contact between two bodies at one or two points that share a normal and a tangent.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifold {
     /// Indices of the first and second body.
@@ -28,10 +28,14 @@ pub struct Manifold {
     pub normal: Vector2<f64>,
     /// Unit tangent t = (n_y, −n_x), world.
     pub tangent: Vector2<f64>,
-    /// Number of points, one or two.
+    /// Number of points, one or two; zero while the contact is taken out of the solve.
     pub count: usize,
+    /// Number of points before the contact was taken out of the solve.
+    pub silenced: usize,
     /// Gap of each point at the start of the tick, m; negative if the bodies overlap.
     pub gap_m: [f64; 2],
+    /// Part of each gap that only the predicted rotation of a face takes away and that is not corrected, m.
+    pub relief_m: [f64; 2],
     /// Arm r × n for each body and point, m.
     pub arm: [[f64; 2]; 2],
     /// Arm r × t for each body, m; the same for both points.
@@ -97,7 +101,9 @@ impl Manifold {
             normal,
             tangent,
             count: geometry.count,
+            silenced: geometry.count,
             gap_m: geometry.gap_m,
+            relief_m: [0.0; 2],
             arm,
             slip_arm,
             mass: InverseEffectiveMass::default(),
@@ -151,6 +157,12 @@ impl Manifold {
             - a.rotation_step_rad * self.arm[0][point]
     }
 
+    /// Returns the gap of a point at the end of the tick that is corrected and reported if negative, m.
+    #[inline]
+    pub fn penetration_gap_after(&self, solver_bodies: &[SolverBody], point: usize) -> f64 {
+        self.gap_after(solver_bodies, point) + self.relief_m[point]
+    }
+
     /// Returns the normal and tangential relative acceleration of a point by the forces known at the start of the tick,
     /// m/s².
     pub fn acceleration(&self, solver_bodies: &[SolverBody], point: usize) -> (f64, f64) {
@@ -192,6 +204,12 @@ impl Manifold {
         self.impulse.normal[0] + self.impulse.normal[1]
     }
 
+    /// Returns the first body of this contact that is not fixed.
+    #[inline]
+    pub fn dynamic_body(&self, solver_bodies: &[SolverBody]) -> usize {
+        self.bodies[usize::from(solver_bodies[self.bodies[0]].inverse_mass == 0.0)]
+    }
+
     /// Whether a body is one of the two bodies of this contact.
     #[inline]
     pub fn involves(&self, body: usize) -> bool {
@@ -208,6 +226,36 @@ impl Manifold {
         WarmStart { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
     }
 
+    /// Computes the masses again, after the coupling of one of the bodies has changed.
+    pub fn renew_mass(&mut self, solver_bodies: &SolverBodies) {
+        self.mass = self.effective_mass(solver_bodies);
+        self.factor = Factor::default();
+    }
+
+    /// Takes the contact out of the solve until [`Self::restore`]: it has no points and carries no load.
+    pub fn silence(&mut self) {
+        (self.silenced, self.count) = (self.count, 0);
+        self.bias = [f64::INFINITY; 2];
+        (self.impulse, self.mode, self.restitution) = (BlockImpulse::default(), Mode::Open, 0.0);
+    }
+
+    /// Restores the points of a contact that was taken out of the solve.
+    pub fn restore(&mut self) {
+        self.count = self.silenced;
+    }
+
+    /// Returns the row of the Jacobian of a point's normal velocity for the body `body`, up to its sign.
+    pub fn normal_row(&self, body: usize, point: usize) -> Vector3<f64> {
+        let arm = self.arm[usize::from(self.bodies[1] == body)][point];
+        Vector3::new(self.normal.x, self.normal.y, arm)
+    }
+
+    /// Returns the row of the Jacobian of the slip velocity for the body `body`, up to its sign.
+    pub fn slip_row(&self, body: usize) -> Vector3<f64> {
+        let arm = self.slip_arm[usize::from(self.bodies[1] == body)];
+        Vector3::new(self.tangent.x, self.tangent.y, arm)
+    }
+
     fn effective_mass(&self, solver_bodies: &SolverBodies) -> InverseEffectiveMass {
         if solver_bodies.has_coupled_mass(self.bodies[0]) || solver_bodies.has_coupled_mass(self.bodies[1]) {
             return self.coupled_effective_mass(solver_bodies);
@@ -220,7 +268,7 @@ impl Manifold {
         )
     }
 
-    /// Returns the inverse effective mass without the coupling, for impacts and position correction, 1/kg.
+    /// Returns the inverse effective mass without the coupling, for impacts, 1/kg.
     pub fn uncoupled_mass(&self, solver_bodies: &[SolverBody]) -> InverseEffectiveMass {
         let (a, b) = (&solver_bodies[self.bodies[0]], &solver_bodies[self.bodies[1]]);
         self.diagonal_mass(a.inverse_mass + b.inverse_mass, a.inverse_inertia, b.inverse_inertia)

@@ -1,12 +1,16 @@
-//! Position correction: removes penetration by the displacement δq = M⁻¹ Jᵀ p of least kinetic norm (Baraff). The
+//! Position correction: removes penetration by the displacement δq = M̂⁻¹ Jᵀ p of least kinetic norm (Baraff). The
 //! multipliers p ≥ 0 are complementary to the predicted gaps g + J δq ≥ 0.
+//!
+//! M̂ is the mass of the contact solve, which includes T² times the stiffness of the coupling: the norm also counts the
+//! energy that δq stores in the coupling. With the bare mass, a light tool on a stiff angular spring would be rotated
+//! rather than shifted, and the correction would wind up the spring.
 //!
 //! The solver makes a few sweeps over the predicted gaps. Open gaps limit the correction, so no body is pushed into
 //! another. Velocities do not change, so bodies are not ejected.
 
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
-use crate::solve::solver_body::SolverBody;
+use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
@@ -32,8 +36,12 @@ pub struct BodyCorrection {
 /// Scratch memory of the correction.
 #[derive(Clone, Debug)]
 pub struct Correction {
-    /// Correction of each body.
-    pub corrections: Vec<BodyCorrection>,
+    /// Correction of each body; of the last tick that had any if this one has none.
+    corrections: Vec<BodyCorrection>,
+    /// Whether this tick has corrections.
+    is_active: bool,
+    /// Number of sweeps of the last correction.
+    pub sweeps: usize,
     /// Multipliers p of the two points of each manifold.
     multipliers: Vec<[f64; 2]>,
     /// Clearance of the two points of each manifold, m: the predicted gap, plus the slop if the gap is negative. A
@@ -46,6 +54,8 @@ impl Correction {
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             corrections: vec![BodyCorrection::default(); bodies],
+            is_active: false,
+            sweeps: 0,
             multipliers: Vec::with_capacity(manifolds),
             clearance: Vec::with_capacity(manifolds),
         }
@@ -56,11 +66,12 @@ impl Correction {
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &[Manifold],
-        solver_bodies: &[SolverBody],
+        solver_bodies: &SolverBodies,
         dynamic_bodies: &[usize],
     ) -> bool {
-        let min_clearance_m = self.measure::<P>(manifolds, solver_bodies);
-        if min_clearance_m >= 0.0 && !P::FORCED {
+        let min_clearance_m = self.measure::<P>(manifolds, &solver_bodies.all);
+        self.is_active = min_clearance_m < 0.0 || P::FORCED;
+        if !self.is_active {
             return false;
         }
         for &i in dynamic_bodies {
@@ -68,12 +79,18 @@ impl Correction {
         }
         self.multipliers.clear();
         self.multipliers.resize(manifolds.len(), [0.0; 2]);
-        for _ in 0..CORRECTION_SWEEPS[usize::from(min_clearance_m < -DEEP_M || P::FORCED)] {
+        self.sweeps = CORRECTION_SWEEPS[usize::from(min_clearance_m < -DEEP_M || P::FORCED)];
+        for _ in 0..self.sweeps {
             for (index, manifold) in manifolds.iter().enumerate() {
                 self.relax(index, manifold, solver_bodies);
             }
         }
         true
+    }
+
+    /// Returns the correction of a body in this tick.
+    pub fn of(&self, body: usize) -> BodyCorrection {
+        if self.is_active { self.corrections[body] } else { BodyCorrection::default() }
     }
 
     /// Computes the clearance of each point from its predicted gap at the end of the tick. Returns the smallest
@@ -84,7 +101,7 @@ impl Correction {
         for manifold in manifolds {
             let mut clearance = [f64::INFINITY; 2];
             for (point, clearance) in clearance.iter_mut().enumerate().take(manifold.count) {
-                let gap = manifold.gap_after(solver_bodies, point);
+                let gap = manifold.penetration_gap_after(solver_bodies, point);
                 let gap = if P::FORCED { gap.min(-2.0 * DEEP_M) } else { gap };
                 *clearance = if gap < 0.0 { (gap + SLOP_M).clamp(-MAX_SPEED_M_PER_S * TICK_S, 0.0) } else { gap };
                 min = min.min(*clearance);
@@ -96,13 +113,13 @@ impl Correction {
 
     /// Solves for the two multipliers of one manifold exactly, without friction, and applies their change to the
     /// corrections.
-    fn relax(&mut self, index: usize, manifold: &Manifold, solver_bodies: &[SolverBody]) {
+    fn relax(&mut self, index: usize, manifold: &Manifold, solver_bodies: &SolverBodies) {
         let [p1, p2] = self.multipliers[index];
         let (w1, w2) = (self.clearance_now(index, manifold, 0), self.clearance_now(index, manifold, 1));
         if p1 == 0.0 && p2 == 0.0 && w1 >= 0.0 && w2 >= 0.0 {
             return;
         }
-        let m = manifold.uncoupled_mass(solver_bodies);
+        let m = &manifold.mass;
         let (f1, f2) = (w1 - m.n11 * p1 - m.n12 * p2, w2 - m.n12 * p1 - m.n22 * p2);
         let new = multipliers(m.n11, m.n12, m.n22, f1, f2);
         self.multipliers[index] = new;
@@ -119,13 +136,14 @@ impl Correction {
             - a.angle * manifold.arm[0][point]
     }
 
-    fn apply(&mut self, manifold: &Manifold, solver_bodies: &[SolverBody], change: [f64; 2]) {
+    fn apply(&mut self, manifold: &Manifold, solver_bodies: &SolverBodies, change: [f64; 2]) {
         let push = manifold.normal * (change[0] + change[1]);
         for (side, sign) in [(0, -1.0), (1, 1.0)] {
             let body = manifold.bodies[side];
             let about = manifold.arm[side][0] * change[0] + manifold.arm[side][1] * change[1];
-            self.corrections[body].displacement += push * (sign * solver_bodies[body].inverse_mass);
-            self.corrections[body].angle += about * (sign * solver_bodies[body].inverse_inertia);
+            let (displacement, angle) = solver_bodies.response(body, push * sign, about * sign);
+            self.corrections[body].displacement += displacement;
+            self.corrections[body].angle += angle;
         }
     }
 }

@@ -45,6 +45,12 @@ pub struct SolverBody {
     pub had_impact: bool,
     /// Whether this body moves so far in this tick that its time of impact is needed.
     pub is_fast: bool,
+    /// Whether an obstacle leaves this body next to no motion in this tick.
+    pub is_blocked: bool,
+    /// Fraction of the displacement of a fast body along which its near pairs are known, 0 to 1. The body stops there.
+    pub searched_fraction: f64,
+    /// Whether this body rotated or moved so far in this tick that gaps cannot be extrapolated to the end of the tick.
+    pub has_curved_motion: bool,
 }
 
 impl SolverBody {
@@ -67,6 +73,9 @@ impl SolverBody {
             has_contact_load: false,
             had_impact: false,
             is_fast: false,
+            is_blocked: false,
+            searched_fraction: 1.0,
+            has_curved_motion: false,
         }
     }
 
@@ -81,6 +90,12 @@ impl SolverBody {
             self.displacement -= self.acceleration * (TICK_S * TICK_S / 2.0);
             self.rotation_step_rad -= self.angular_acceleration * (TICK_S * TICK_S / 2.0);
         }
+    }
+
+    /// Returns the kinetic energy of a dynamic body, without the coupling, J.
+    pub fn kinetic_j(&self) -> f64 {
+        let spin = self.angular_velocity * self.angular_velocity / self.inverse_inertia;
+        0.5 * (self.velocity.norm_squared() / self.inverse_mass + spin)
     }
 
     /// Sets the reach of this body in this tick and clears that of its neighbours. `radius_m` is the largest distance
@@ -152,16 +167,23 @@ impl SolverBodies {
     /// Applies an impulse at the centre of mass and an angular impulse to a body, whose mass includes the coupling.
     #[inline]
     pub fn apply_impulse(&mut self, body: usize, impulse: Vector2<f64>, angular: f64) {
-        let solver_body = &mut self.all[body];
+        let (dv, dw) = self.response(body, impulse, angular);
+        self.all[body].velocity += dv;
+        self.all[body].angular_velocity += dw;
+    }
+
+    /// Returns the change of a body's velocity and angular velocity, M̂⁻¹ P, by an impulse at the centre of mass and an
+    /// angular impulse.
+    #[inline]
+    pub fn response(&self, body: usize, impulse: Vector2<f64>, angular: f64) -> (Vector2<f64>, f64) {
         if let Some(coupled_mass) = &self.coupled_mass
             && coupled_mass.body == body
         {
             let change = coupled_mass.inverse * Vector3::new(impulse.x, impulse.y, angular);
-            solver_body.velocity += change.xy();
-            solver_body.angular_velocity += change.z;
+            (change.xy(), change.z)
         } else {
-            solver_body.velocity += impulse * solver_body.augmented_inverse_mass;
-            solver_body.angular_velocity += angular * solver_body.augmented_inverse_inertia;
+            let solver_body = &self.all[body];
+            (impulse * solver_body.augmented_inverse_mass, angular * solver_body.augmented_inverse_inertia)
         }
     }
 

@@ -6,23 +6,32 @@
 
 use super::{update_pairs, worst_case};
 use crate::collide::narrow::PairSide;
-use crate::collide::toi::{FAST_M, ToiBudget, safe_fraction};
+use crate::collide::toi::{FAST_M, PENETRATION_M, SUBSTEPS, ToiBudget, safe_fraction};
 use crate::scene::Scene;
+use crate::scene::body_state::BodyState;
 use crate::shape::aabb::Aabb;
-use crate::solve::coupling::{FreeMotion, ImplicitCoupling};
+use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_SOLVES};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBody;
 use crate::state::State;
 use crate::tick::TICK_S;
 use crate::workspace::Workspace;
-use nalgebra::Vector2;
+use nalgebra::{Vector2, Vector3};
 
 /// Rotation in one tick above which the linear gaps of a body that had an impact are too inaccurate, rad.
 const FAST_ROTATION_RAD: f64 = 0.03;
 /// Reach above which a body that had an impact and rotates by more than [`FAST_ROTATION_RAD`] needs its time of impact,
 /// m.
 const FAST_ROTATION_M: f64 = 1.5e-3;
+/// Smallest fraction of its motion that an obstacle can leave a body without slowing it; a substep of the tick.
+const MIN_FRACTION: f64 = 1.0 / SUBSTEPS as f64;
+/// Motion in a tick to which the velocity of a blocked body is reduced, m. Less than [`FAST_M`] by more than rounding.
+const SLOWED_M: f64 = 0.9 * FAST_M;
+/// Relative motion that an obstacle always leaves a pair, m; as deep as a pair that grazes may penetrate.
+const MIN_PROGRESS_M: f64 = PENETRATION_M;
+/// Relative motion that is left to a pair for which the budget ran out, m; the contact margin covers it.
+const UNSEEN_M: f64 = SLOWED_M;
 /// Maximum number of passes over the tool's contacts in which a free motion that would graze a fixed body is corrected.
 const SLIDE_PASSES: usize = 2;
 
@@ -34,32 +43,34 @@ pub(super) fn integrate_displacements<P: Policy>(
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
 ) -> Vector2<f64> {
-    let force = coupling.map_or_else(Vector2::zeros, |coupling| coupling.finish(&mut workspace.solver_bodies));
     for &body in &scene.dynamic_bodies {
         workspace.solver_bodies.all[body].set_displacement();
     }
     let Some(coupling) = coupling else {
         use_end_velocity_where_penetrating(workspace);
-        return force;
+        return Vector2::zeros();
     };
     let free_motion = tool_free_motion::<P>(scene, state, workspace, coupling);
-    let tool = &mut workspace.solver_bodies.all[coupling.body()];
-    match free_motion {
-        Some(free) => {
-            (tool.velocity, tool.angular_velocity) = (free.velocity, free.angular_velocity);
-            (tool.displacement, tool.rotation_step_rad) = (free.displacement, free.rotation_step_rad);
+    let Workspace { solver_bodies, manifolds, .. } = workspace;
+    let force = match free_motion {
+        Some(free) if !P::FORCED => {
+            let tool = &mut solver_bodies.all[coupling.body()];
+            (tool.velocity, tool.angular_velocity) = (free.end.xy(), free.end.z);
+            (tool.displacement, tool.rotation_step_rad) = (free.displacement(), free.rotation_step_rad());
+            free.force
         }
-        None => {
-            tool.has_contact_load = true;
-            tool.set_displacement();
+        _ => {
+            let force = coupling.finish(solver_bodies);
+            coupling.set_displacement(&mut solver_bodies.all, manifolds);
+            force
         }
-    }
+    };
     use_end_velocity_where_penetrating(workspace);
-    free_motion.map_or(force, |free| coupling.midpoint_force(free.handle_displacement))
+    force
 }
 
 /// Returns the tool's free motion by the midpoint rule if the rule can be used: the tool carries no contact load and
-/// had no impact, the motion does not enter a dynamic body, and the force is within the limit.
+/// had no impact, and the motion does not enter a dynamic body.
 #[inline(always)]
 fn tool_free_motion<P: Policy>(
     scene: &Scene,
@@ -68,12 +79,15 @@ fn tool_free_motion<P: Policy>(
     coupling: &ImplicitCoupling,
 ) -> Option<FreeMotion> {
     let tool = &workspace.solver_bodies.all[coupling.body()];
-    if (!coupling.allows_midpoint() || tool.has_contact_load || tool.had_impact) && !P::FORCED {
+    if (tool.has_contact_load || tool.had_impact) && !P::FORCED {
         return None;
     }
-    let free = coupling.midpoint(&state.bodies[coupling.body()], scene.gravity_m_per_s2);
-    let free = slide_off_fixed_bodies(workspace, coupling, free)?;
-    coupling.within_limit(coupling.midpoint_force(free.handle_displacement)).then_some(free)
+    let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
+    let impulse = Vector3::new(weight.x, weight.y, 0.0);
+    let start = &state.bodies[coupling.body()];
+    let mut solves_left = MAX_SOLVES;
+    let free = coupling.free_motion::<P>(start, impulse, &mut solves_left)?;
+    slide_off_fixed_bodies::<P>(workspace, coupling, start, free, &mut solves_left)
 }
 
 /// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls the tool away,
@@ -81,10 +95,12 @@ fn tool_free_motion<P: Policy>(
 /// impulses act on the mean velocity, so they never add energy. Returns `None` for a free motion into a dynamic body,
 /// which is left to the contact solve.
 #[inline(always)]
-fn slide_off_fixed_bodies(
+fn slide_off_fixed_bodies<P: Policy>(
     workspace: &mut Workspace,
     coupling: &ImplicitCoupling,
+    start: &BodyState,
     mut free_motion: FreeMotion,
+    solves_left: &mut usize,
 ) -> Option<FreeMotion> {
     for _ in 0..SLIDE_PASSES {
         let mut grazed = false;
@@ -93,104 +109,210 @@ fn slide_off_fixed_bodies(
                 grazed |= slide_off(manifold, &workspace.solver_bodies.all, coupling, &mut free_motion)?;
             }
         }
-        if !grazed {
+        if !grazed && !P::FORCED {
             break;
         }
+        workspace.solver_bodies.all[coupling.body()].has_contact_load = true;
+        free_motion = coupling.free_motion::<P>(start, free_motion.impulse, solves_left)?;
     }
     Some(free_motion)
 }
 
-/// Shortens the displacement of fast bodies that would penetrate an obstacle, for example because an impact of this
-/// tick changed their path. The velocity is kept, so the next tick starts at the obstacle with an impact.
-pub(super) fn clamp_to_toi<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+/// Ends the tick early for every island with a fast body that would penetrate an obstacle, for example because an
+/// impact of this tick changed its path. Returns the coupling force on the tool, world, N, which is `force` unless the
+/// tool's motion is shortened.
+///
+/// All bodies of an island make the same fraction s of their motion: the displacement becomes s Δq and the velocity
+/// v₀ + s (v₁ − v₀). With one s, no body runs into another that has stopped, and no energy is gained: kinetic energy is
+/// convex, so E(v) ≤ (1 − s) E₀ + s E₁.
+pub(super) fn clamp_to_toi<P: Policy>(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    coupling: Option<&ImplicitCoupling>,
+    force: Vector2<f64>,
+) -> Vector2<f64> {
     let mut any = P::FORCED;
     for &body in &scene.dynamic_bodies {
         let moved = &mut workspace.solver_bodies.all[body];
-        let reach = moved.displacement.norm() + moved.rotation_step_rad.abs() * scene.bodies[body].reach_m;
+        let reach = motion_reach_m(scene, body, moved);
         let rotates_fast =
             moved.had_impact && moved.rotation_step_rad.abs() > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
         moved.is_fast = reach > FAST_M || rotates_fast || P::FORCED;
+        moved.is_blocked = false;
         any |= moved.is_fast;
     }
-    if any {
-        if !P::FORCED {
-            exempt_pressing_bodies(workspace);
-        }
-        require_aabbs_of_fast_bodies::<P>(scene, state, workspace);
-        shorten_displacements::<P>(scene, state, workspace);
+    if !any {
+        return force;
     }
+    require_aabbs_of_fast_bodies::<P>(scene, state, workspace);
+    let farthest_m = find_safe_fractions::<P>(scene, state, workspace);
+    let force = coupling.map_or(force, |coupling| shorter_force(workspace, coupling, force));
+    shorten_motions(scene, state, workspace, farthest_m);
+    force
 }
 
-/// Exempts bodies that press on another dynamic body from the shortening: if they stopped, the other body would run
-/// into them.
-#[cold]
-fn exempt_pressing_bodies(workspace: &mut Workspace) {
-    let bodies = &mut workspace.solver_bodies.all;
-    for manifold in &workspace.manifolds {
-        let [a, b] = manifold.bodies;
-        let both_dynamic = bodies[a].inverse_mass > 0.0 && bodies[b].inverse_mass > 0.0;
-        if both_dynamic && manifold.normal_impulse() > 0.0 {
-            bodies[a].is_fast = false;
-            bodies[b].is_fast = false;
-        }
-    }
-}
-
-/// Finds the near pairs along the whole displacement of each fast body.
+/// Finds the near pairs along the displacement of each fast body, as far as they can be looked up.
 #[cold]
 fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+    let Workspace { solver_bodies, look_ups, .. } = workspace;
     for &body in &scene.dynamic_bodies {
-        let moved = &workspace.solver_bodies.all[body];
+        let moved = &mut solver_bodies.all[body];
+        moved.searched_fraction = 1.0;
         if moved.is_fast {
+            let (displacement, rotation_m) =
+                (moved.displacement, moved.rotation_step_rad.abs() * scene.bodies[body].reach_m);
+            let needed = |index: usize, fraction: f64| {
+                let margin = scene.pieces[index].radius_m + fraction * rotation_m;
+                Aabb::around(&state.placed[index], margin).swept(displacement * fraction)
+            };
+            let reach_m = displacement.norm() + rotation_m;
+            let fraction = state.broad_phase.searchable_fraction(look_ups, scene, body, reach_m, needed);
+            moved.searched_fraction = fraction;
             for index in scene.bodies[body].pieces.clone() {
-                let margin = scene.pieces[index].radius_m + moved.rotation_step_rad.abs() * scene.bodies[body].reach_m;
-                let needed = Aabb::around(&state.placed[index], margin).swept(moved.displacement);
-                state.broad_phase.require_aabb(&mut workspace.look_ups, index, &needed);
+                state.broad_phase.require_aabb(look_ups, index, &needed(index, fraction));
             }
         }
     }
     update_pairs::<P>(scene, state, workspace);
 }
 
+/// Sets the fraction of its motion that each island can make. Islands are joined by contacts and by the near pairs of
+/// fast bodies. Marks the bodies that an obstacle leaves next to no motion as blocked. Returns the largest relative
+/// motion of a shortened pair, m.
+///
+/// No body can starve, that is, stand still tick after tick while it keeps its velocity or gains more:
+///
+/// - The fraction of a pair is at least [`MIN_PROGRESS_M`] divided by the relative motion of the pair, or
+///   [`UNSEEN_M`] divided by it if the budget ran out. So the island of a pair always moves on, whatever the order of
+///   the pairs. Motions of these sizes need no time of impact: the contacts of the tick cover them. A body whose sweep
+///   could not be looked up completely moves by [`FAST_M`] or more.
+/// - Forces act for the same fraction of the tick, so that they cannot accumulate velocity without motion.
+/// - A body that an obstacle leaves less than [`MIN_FRACTION`] loses its velocity down to [`SLOWED_M`] per tick, so it
+///   is not fast in the next tick unless the forces of that tick make it so.
 #[cold]
-fn shorten_displacements<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace) {
+fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace) -> f64 {
     let mut budget = ToiBudget::new();
-    let Workspace { solver_bodies, fractions, .. } = workspace;
-    for &body in &scene.dynamic_bodies {
-        fractions[body] = 1.0;
+    let mut farthest_m: f64 = 0.0;
+    let Workspace { solver_bodies, islands, manifolds, .. } = workspace;
+    islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
+    let pairs = state.broad_phase.table.pairs();
+    for pair in pairs {
+        let bodies = pair.bodies.map(|body| body as usize);
+        if bodies.iter().any(|&body| solver_bodies.all[body].is_fast) {
+            islands.join(bodies, &solver_bodies.all);
+        }
     }
-    for pair in state.broad_phase.table.pairs() {
-        let [a, b] = pair.bodies.map(|body| body as usize);
-        // A body that only an impact of this tick made fast is left to the next tick: if it stopped, other bodies would
-        // run into it.
-        let is_fast = |body: usize| {
-            let moved = &solver_bodies.all[body];
-            moved.is_fast && (moved.reach_m > FAST_M || P::FORCED)
-        };
-        if !(is_fast(a) || is_fast(b)) {
+    for &body in &scene.dynamic_bodies {
+        let moved = &solver_bodies.all[body];
+        if moved.searched_fraction < 1.0 {
+            islands.limit(body, moved.searched_fraction);
+            farthest_m = farthest_m.max(motion_reach_m(scene, body, moved));
+        }
+    }
+    for pair in pairs {
+        let bodies = pair.bodies.map(|body| body as usize);
+        if !bodies.iter().any(|&body| solver_bodies.all[body].is_fast) {
             continue;
         }
         let side = |which: usize| {
-            let moved = &solver_bodies.all[pair.bodies[which] as usize];
+            let moved = &solver_bodies.all[bodies[which]];
             let mean_velocity = (moved.displacement / TICK_S, moved.rotation_step_rad / TICK_S);
             PairSide::new(pair, which, scene, &state.placed, &state.bodies, mean_velocity)
         };
-        let fraction = if P::FORCED {
+        let safe = if P::FORCED {
             worst_case::slowest_fraction(&side(0), &side(1), &mut budget)
         } else {
             safe_fraction(&side(0), &side(1), &mut budget)
         };
-        for body in [a, b] {
-            if is_fast(body) {
-                fractions[body] = fractions[body].min(fraction);
+        if safe.fraction < 1.0 {
+            let [a, b] = bodies.map(|body| &solver_bodies.all[body]);
+            let reach = motion_reach_m(scene, bodies[0], a) + motion_reach_m(scene, bodies[1], b);
+            let progress = if safe.is_uncertain { UNSEEN_M } else { MIN_PROGRESS_M };
+            let fraction = safe.fraction.max((progress / reach).min(1.0));
+            let is_blocked = !safe.is_uncertain && safe.fraction < MIN_FRACTION;
+            farthest_m = farthest_m.max(reach);
+            for body in bodies {
+                let moved = &mut solver_bodies.all[body];
+                moved.is_blocked |= is_blocked && moved.is_fast;
+                if moved.inverse_mass > 0.0 {
+                    islands.limit(body, fraction);
+                }
             }
         }
     }
-    for &body in &scene.dynamic_bodies {
-        let moved = &mut solver_bodies.all[body];
-        moved.displacement *= fractions[body];
-        moved.rotation_step_rad *= fractions[body];
+    budget.count(&mut workspace.work);
+    farthest_m
+}
+
+/// Returns the coupling force on the tool for the fraction of its motion that the tool can make.
+fn shorter_force(workspace: &mut Workspace, coupling: &ImplicitCoupling, force: Vector2<f64>) -> Vector2<f64> {
+    let fraction = workspace.islands.fraction(coupling.body());
+    if fraction >= 1.0 {
+        return force;
     }
+    let tool = &workspace.solver_bodies.all[coupling.body()];
+    // The force does not include the position correction.
+    let correction = workspace.correction.of(coupling.body());
+    let whole = coupling
+        .handle_displacement(tool.displacement - correction.displacement, tool.rotation_step_rad - correction.angle);
+    coupling.force_of_shorter_motion(force, whole * (1.0 - fraction), tool.has_contact_load)
+}
+
+/// Ends the tick of each island after its fraction, and slows blocked bodies.
+fn shorten_motions(scene: &Scene, state: &State, workspace: &mut Workspace, farthest_m: f64) {
+    let Workspace { solver_bodies, islands, .. } = workspace;
+    for &body in &scene.dynamic_bodies {
+        let fraction = islands.fraction(body);
+        if fraction >= 1.0 {
+            continue;
+        }
+        let (start, moved) = (&state.bodies[body], &mut solver_bodies.all[body]);
+        let solved = *moved;
+        moved.displacement *= fraction;
+        moved.rotation_step_rad *= fraction;
+        moved.velocity = start.velocity_m_per_s + (solved.velocity - start.velocity_m_per_s) * fraction;
+        moved.angular_velocity =
+            start.angular_velocity_rad_per_s + (solved.angular_velocity - start.angular_velocity_rad_per_s) * fraction;
+        let reach = velocity_reach_m(scene, body, moved.velocity, moved.angular_velocity);
+        if moved.is_blocked && reach > SLOWED_M {
+            moved.velocity *= SLOWED_M / reach;
+            moved.angular_velocity *= SLOWED_M / reach;
+        }
+        debug_assert!(moves_on(scene, body, start, &solved, moved, farthest_m), "body {body} stands still");
+    }
+}
+
+/// Whether the shortened motion of a body is in keeping with its velocity: it makes the progress that every motion is
+/// allowed, its velocity is no higher than those between which it lies, and a blocked body is no longer fast.
+/// `farthest_m` is the largest relative motion of a shortened pair, m.
+fn moves_on(
+    scene: &Scene,
+    body: usize,
+    start: &BodyState,
+    solved: &SolverBody,
+    moved: &SolverBody,
+    farthest_m: f64,
+) -> bool {
+    const ROUNDING: f64 = 1.0 + 1e-9;
+    let reach = |velocity, angular_velocity| velocity_reach_m(scene, body, velocity, angular_velocity);
+    let before = reach(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
+    let highest = before.max(reach(solved.velocity, solved.angular_velocity));
+    let after = reach(moved.velocity, moved.angular_velocity);
+    let (whole, made) = (motion_reach_m(scene, body, solved), motion_reach_m(scene, body, moved));
+    made * farthest_m * ROUNDING >= whole * MIN_PROGRESS_M.min(farthest_m)
+        && after <= highest * ROUNDING
+        && (!moved.is_blocked || after <= SLOWED_M * ROUNDING)
+}
+
+/// Returns an upper bound of the displacement of any point of a body in this tick, m.
+fn motion_reach_m(scene: &Scene, body: usize, moved: &SolverBody) -> f64 {
+    moved.displacement.norm() + moved.rotation_step_rad.abs() * scene.bodies[body].reach_m
+}
+
+/// Returns an upper bound of the displacement of any point of a body in a tick at the given velocities, m.
+fn velocity_reach_m(scene: &Scene, body: usize, velocity: Vector2<f64>, angular_velocity: f64) -> f64 {
+    TICK_S * (velocity.norm() + angular_velocity.abs() * scene.bodies[body].reach_m)
 }
 
 /// Replaces midpoint displacements that would penetrate another body with those of backward Euler. The midpoint
@@ -229,8 +351,8 @@ fn slide_off(
     let mut grazed = false;
     for point in 0..manifold.count {
         let (arm, other_arm) = (manifold.arm[side][point] * outward, manifold.arm[1 - side][point] * outward);
-        let closing = direction.dot(&(free_motion.displacement - other.displacement))
-            + arm * free_motion.rotation_step_rad
+        let closing = direction.dot(&(free_motion.displacement() - other.displacement))
+            + arm * free_motion.rotation_step_rad()
             - other_arm * other.rotation_step_rad;
         let gap = manifold.gap_m[point] + closing;
         if gap >= manifold.gap_m[point].min(0.0) {
@@ -239,7 +361,7 @@ fn slide_off(
         if other.inverse_mass > 0.0 {
             return None;
         }
-        manifold.impulse.normal[point] += coupling.displace(free_motion, direction, arm, -gap);
+        manifold.impulse.normal[point] += free_motion.displace(Vector3::new(direction.x, direction.y, arm), -gap);
         grazed = true;
     }
     Some(grazed)

@@ -3,25 +3,30 @@
 //! The phases follow the order of *One tick* in `docs/physics.md`.
 
 mod displacement;
+mod flight;
 pub mod worst_case;
 
+use crate::collide::broad_phase::LookUps;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
-use crate::collide::toi::{FAST_M, ToiBudget, collide_ahead};
+use crate::collide::toi::{FAST_M, ToiBudget, collide_after_rotation, collide_ahead};
 use crate::impact_states;
 use crate::input::CouplingInput;
 use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
-use crate::shape::features::FeatureCache;
-use crate::solve::coupling::{ImplicitCoupling, clear_coupling};
-use crate::solve::energy::EnergyBalance;
+use crate::shape::features::{FeatureCache, FeatureId};
+use crate::solve::contact_work::limit_work;
+use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, REPEAT_SWEEPS, clear_coupling};
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
+use crate::solve::solver_body::SolverBody;
 use crate::state::{State, TickEnergy};
 use crate::tick::TICK_S;
+use crate::work::Work;
 use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
+use flight::fly;
 use nalgebra::Vector2;
 
 /// Constant part of the contact margin, m: the gap below which even a pair at rest is tracked as a contact.
@@ -30,12 +35,24 @@ const MARGIN_M: f64 = 5e-4;
 const MARGIN_FACTOR: f64 = 1.5;
 /// Rotation of a face in one tick below which its gaps count as linear, rad.
 const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
+/// Largest penetration by the rotation of a face that is corrected and reported, m. The rotation is only predicted, and
+/// at 1,000 rad/s it lowers gaps by millimetres; with no limit, bodies that touch would be pushed apart by as much. With
+/// zero, a gas of elastic boxes would lose 1e-6 of its energy.
+const MAX_ROTATION_DEPTH_M: f64 = 2e-4;
+/// Error of a reported gap above which it is found in the poses at the end of the tick, m. A gap extrapolated from the
+/// start of the tick ignores ½ θ² r.
+const MAX_GAP_ERROR_M: f64 = 5e-6;
+/// Displacement in one tick above which a reported gap is found in the poses at the end of the tick, m.
+const MAX_LINEAR_MOTION_M: f64 = FAST_M / 2.0;
 /// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
 /// body that moves farther has its displacement shortened instead.
 const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
 /// Energy that an island can gain in a tick with impacts before the tick is recomputed without restitution in that
 /// island, J.
 const GAIN_J: f64 = 1e-10;
+/// Part of that energy that grows with the energy turned over in the island, as a fraction of it; a hundred times the
+/// rounding error of the balance. Without it, heavy or fast bodies would lose their restitution to rounding.
+const GAIN_FRACTION: f64 = 1e-13;
 
 impl State {
     /// Advances the world by one tick. Without an input, the tool is free. Real-time: bounded by the scene's
@@ -55,18 +72,19 @@ fn step<P: Policy>(
     workspace: &mut Workspace,
     input: Option<&CouplingInput>,
 ) -> StepOutput {
+    workspace.work = Work::default();
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
-    let coupling = couple(scene, state, workspace, input);
+    let mut coupling = couple(scene, state, workspace, input);
     find_near_pairs::<P>(scene, state, workspace);
     find_manifolds::<P>(scene, state, workspace);
-    let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_ref());
+    let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
     correct::<P>(scene, workspace);
-    clamp_to_toi::<P>(scene, state, workspace);
+    let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool);
     state.integrate_positions(scene, &workspace.solver_bodies.all);
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
     state.update_energy(scene, &TickEnergy { solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool });
-    output(scene, workspace, &state.energy, force_on_tool, &impacts)
+    output::<P>(scene, state, workspace, force_on_tool, &impacts)
 }
 
 /// Adds the coupling to the tool's velocity and mass and returns it; `None` if the tool is not held.
@@ -83,8 +101,8 @@ fn couple(
         return None;
     };
     let body = &state.bodies[tool.body];
-    let coupling = ImplicitCoupling::new(scene, tool, body, input, scene.bodies[tool.body].angle_rad);
-    coupling.apply(&mut workspace.solver_bodies, body);
+    let coupling = ImplicitCoupling::new(scene, tool, body, input, &workspace.solver_bodies.all[tool.body]);
+    coupling.apply(&mut workspace.solver_bodies);
     Some(coupling)
 }
 
@@ -92,6 +110,7 @@ fn couple(
 #[inline(never)]
 fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let Workspace { solver_bodies, look_ups, .. } = workspace;
+    look_ups.start_tick();
     if P::FORCED {
         state.broad_phase.clear(scene);
     }
@@ -108,6 +127,10 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
     let after_impact = (MARGIN_M + capped(farthest)) / 2.0;
     for &body in &scene.dynamic_bodies {
         let solver_body = &solver_bodies.all[body];
+        if solver_body.reach_m > FAST_M {
+            require_aabbs_of_fast_body(scene, state, look_ups, body, solver_body, after_impact);
+            continue;
+        }
         for index in scene.bodies[body].pieces.clone() {
             let margin = scene.pieces[index].radius_m + after_impact + (MARGIN_FACTOR - 1.0) * solver_body.reach_m;
             let needed = Aabb::around(&state.placed[index], margin).swept(solver_body.velocity * TICK_S);
@@ -129,6 +152,28 @@ fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
     }
 }
 
+/// Requires the boxes of a fast body, as far along its motion as can be looked up.
+#[cold]
+fn require_aabbs_of_fast_body(
+    scene: &Scene,
+    state: &mut State,
+    look_ups: &mut LookUps,
+    body: usize,
+    solver_body: &SolverBody,
+    after_impact_m: f64,
+) {
+    let State { placed, broad_phase, .. } = state;
+    let reach_m = solver_body.reach_m;
+    let needed = |index: usize, fraction: f64| {
+        let margin = scene.pieces[index].radius_m + after_impact_m + (MARGIN_FACTOR - 1.0) * (fraction * reach_m);
+        Aabb::around(&placed[index], margin).swept(solver_body.velocity * (fraction * TICK_S))
+    };
+    let fraction = broad_phase.searchable_fraction(look_ups, scene, body, reach_m, needed);
+    for index in scene.bodies[body].pieces.clone() {
+        broad_phase.require_aabb(look_ups, index, &needed(index, fraction));
+    }
+}
+
 /// Returns a neighbour's reach, at most [`MAX_NEIGHBOUR_REACH_M`].
 #[inline]
 fn capped(reach_m: f64) -> f64 {
@@ -140,6 +185,7 @@ fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Wor
     state.broad_phase.update_pairs(&mut workspace.look_ups, scene);
     if P::FORCED {
         worst_case::load_pairs(scene, state, &workspace.forced_pairs);
+        state.broad_phase.slowest_look_ups(&mut workspace.look_ups, scene);
     }
 }
 
@@ -162,22 +208,26 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         let neighbour_reach = capped(if reach_a > reach_b { reach_a } else { reach_b });
         // Contact loads that are not known yet can push a body in a pile sideways.
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
-        let aside = if is_in_pile { neighbour_reach } else { 0.0 };
+        let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
+        let near = Near { margin_m: MARGIN_M + neighbour_reach, aside_m, had_contact_load: is_in_pile };
         let found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
         } else {
-            find_geometry(&a, &b, reach, (neighbour_reach, aside), &mut pair.features, &mut budget)
+            find_geometry(&a, &b, reach, near, &mut pair.features, &mut budget)
         };
         match found {
             Some((mut geometry, centres)) => {
                 let face = usize::from(geometry.id.face_of == 2);
                 let rotation_rad = [&a, &b][face].angular_velocity_rad_per_s * TICK_S;
-                lower_by_rotation(&mut geometry, centres[face], rotation_rad);
-                workspace.manifolds.push(Manifold::new(index, pair, &geometry, centres, solver_bodies));
+                let relief_m = lower_by_rotation(&mut geometry, centres[face], rotation_rad);
+                let manifold = Manifold::new(index, pair, &geometry, centres, solver_bodies);
+                workspace.manifolds.push(Manifold { relief_m, ..manifold });
             }
             None => pair.warm_start = Default::default(),
         }
     }
+    workspace.work.near_pairs = broad_phase.table.pairs().len() as u32;
+    budget.count(&mut workspace.work);
 }
 
 /// Resolves impacts, then contacts. If an impact on a body that carries load elsewhere added energy, the tick is
@@ -188,12 +238,27 @@ fn resolve<P: Policy>(
     scene: &Scene,
     state: &mut State,
     workspace: &mut Workspace,
-    coupling: Option<&ImplicitCoupling>,
+    mut coupling: Option<&mut ImplicitCoupling>,
 ) -> (ImpactTotals, Vector2<f64>) {
-    if !workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies) && !P::FORCED {
-        solve_contacts::<P>(scene, state, workspace);
-        return (ImpactTotals::default(), integrate_displacements::<P>(scene, state, workspace, coupling));
+    let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
+    let flight = coupling.as_deref().and_then(|coupling| fly::<P>(scene, state, workspace, coupling, has_impacts));
+    if let (Some(flight), Some(coupling)) = (flight, coupling.as_deref()) {
+        // The contacts of the tool are out of the solve: the flight has resolved them.
+        let (mut impacts, _) = resolve::<P>(scene, state, workspace, None);
+        flight.finish(&mut workspace.solver_bodies.all[coupling.body()]);
+        let manifolds = workspace.manifolds.iter_mut();
+        manifolds.filter(|manifold| manifold.involves(coupling.body())).for_each(Manifold::restore);
+        impacts.count += flight.impacts.count;
+        impacts.lost_j += flight.impacts.lost_j;
+        return (impacts, flight.force);
     }
+    if !has_impacts || P::FORCED {
+        let force = solve_without_impacts::<P>(scene, state, workspace, coupling.as_deref_mut());
+        if !P::FORCED {
+            return (ImpactTotals::default(), force);
+        }
+    }
+    let coupling = coupling.as_deref();
     for (saved, &body) in workspace.saved_bodies.iter_mut().zip(&scene.dynamic_bodies) {
         *saved = workspace.solver_bodies.all[body];
     }
@@ -211,6 +276,50 @@ fn resolve<P: Policy>(
     resolve_impacts_and_contacts::<P>(scene, state, workspace, coupling)
 }
 
+/// Solves the contacts of a tick without impacts. The tool's coupling constrains only the directions that carry load; if
+/// the result differs from what the coupling assumed about the handle's arm and the force limit, it is solved again.
+/// Returns the coupling force on the tool, world, N. A repetition is started only after at most [`REPEAT_SWEEPS`] sweeps,
+/// so all solves together cost less than the two of a tick with impacts.
+fn solve_without_impacts<P: Policy>(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    coupling: Option<&mut ImplicitCoupling>,
+) -> Vector2<f64> {
+    let Some(coupling) = coupling else {
+        solve_contacts::<P>(scene, state, workspace);
+        return integrate_displacements::<P>(scene, state, workspace, None);
+    };
+    // Rolling friction stops a rotation within the tick, which is no row of a contact: backward Euler.
+    if scene.rolling_friction_m == 0.0 && coupling.constrain(&workspace.manifolds) {
+        recouple(workspace, coupling);
+    }
+    let mut sweeps = if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
+    for _ in 0..MAX_REPEATS {
+        let tool = &workspace.solver_bodies.all[coupling.body()];
+        let is_free = !tool.has_contact_load && !coupling.is_saturated();
+        if !P::FORCED && (is_free || sweeps > REPEAT_SWEEPS || !coupling.refine(tool)) {
+            break;
+        }
+        workspace.solver_bodies.integrate_forces(scene, &state.bodies);
+        recouple(workspace, coupling);
+        sweeps += if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
+    }
+    if P::FORCED {
+        return Vector2::zeros();
+    }
+    integrate_displacements::<P>(scene, state, workspace, Some(coupling))
+}
+
+/// Applies a changed coupling to the velocities before the contact solve, and to the masses of the tool's manifolds.
+fn recouple(workspace: &mut Workspace, coupling: &ImplicitCoupling) {
+    let Workspace { solver_bodies, manifolds, .. } = workspace;
+    coupling.apply(solver_bodies);
+    for manifold in manifolds.iter_mut().filter(|manifold| manifold.involves(coupling.body())) {
+        manifold.renew_mass(solver_bodies);
+    }
+}
+
 fn resolve_impacts_and_contacts<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -220,6 +329,8 @@ fn resolve_impacts_and_contacts<P: Policy>(
     let rules = Rules { law: scene.restitution_law, coupling };
     let Workspace { impact_queue, manifolds, solver_bodies, .. } = workspace;
     let impacts = impact_queue.run::<P>(manifolds, solver_bodies, &rules);
+    workspace.work.impacts += impacts.events;
+    workspace.work.group_relaxations += impacts.group_relaxations;
     solve_contacts::<P>(scene, state, workspace);
     (impacts, integrate_displacements::<P>(scene, state, workspace, coupling))
 }
@@ -234,24 +345,25 @@ fn drop_restitution_of_gaining_islands(
     force: Vector2<f64>,
 ) -> bool {
     let Workspace { islands, manifolds, solver_bodies, .. } = workspace;
-    islands.find(manifolds, &solver_bodies.all, &scene.dynamic_bodies);
+    islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
     for &index in &scene.dynamic_bodies {
         let (body, start, end) = (&scene.bodies[index], &state.bodies[index], &solver_bodies.all[index]);
         let kinetic = |v: Vector2<f64>, w: f64| 0.5 * (body.mass_kg * v.norm_squared() + body.inertia_kg_m2 * w * w);
         let before = kinetic(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
         let fallen = body.mass_kg * scene.gravity_m_per_s2.dot(&end.displacement);
-        let coupled = match coupling {
-            Some(coupling) if coupling.body() == index => {
-                coupling.gain_j(start, end) - force.dot(&coupling.hand_displacement_m())
-            }
-            _ => 0.0,
-        };
-        islands.add(index, kinetic(end.velocity, end.angular_velocity) - before - fallen + coupled);
+        let after = kinetic(end.velocity, end.angular_velocity);
+        let (mut gain, mut turnover) = (after - before - fallen, after + before + fallen.abs());
+        if let Some(coupling) = coupling.filter(|coupling| coupling.body() == index) {
+            let (stored, work) = (coupling.gain_j(start, end), force.dot(&coupling.hand_displacement_m()));
+            gain += stored - work;
+            turnover += stored.abs() + work.abs();
+        }
+        islands.add(index, [gain, turnover]);
     }
     let mut any = false;
     for manifold in manifolds {
-        let dynamic = usize::from(solver_bodies.all[manifold.bodies[0]].inverse_mass == 0.0);
-        if manifold.restitution > 0.0 && islands.gain_j(manifold.bodies[dynamic]) > GAIN_J {
+        let [gain, turnover] = islands.sums(manifold.dynamic_body(&solver_bodies.all));
+        if manifold.restitution > 0.0 && gain > GAIN_J + GAIN_FRACTION * turnover {
             manifold.restitution = 0.0;
             any = true;
         }
@@ -259,18 +371,20 @@ fn drop_restitution_of_gaining_islands(
     any
 }
 
-/// Solves the contact law of all manifolds.
+/// Solves the contact law of all manifolds. Returns the number of sweeps.
 #[inline(never)]
-fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
-    let Workspace { contact_solver, manifolds, solver_bodies, .. } = workspace;
+fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) -> usize {
+    let Workspace { contact_solver, manifolds, solver_bodies, islands, work, .. } = workspace;
     for manifold in manifolds.iter_mut() {
         manifold.set_bias(&solver_bodies.all);
     }
-    if scene.rolling_friction_m > 0.0 {
-        contact_solver.run_rolling::<P>(manifolds, solver_bodies, scene.rolling_friction_m);
+    let sweeps = if scene.rolling_friction_m > 0.0 {
+        contact_solver.run_rolling::<P>(manifolds, solver_bodies, scene.rolling_friction_m)
     } else {
-        contact_solver.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies);
-    }
+        contact_solver.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies)
+    };
+    work.relaxations += (sweeps * manifolds.len()) as u32;
+    limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);
     for manifold in manifolds.iter() {
         if manifold.normal_impulse() > 0.0 {
             solver_bodies.all[manifold.bodies[0]].has_contact_load = true;
@@ -278,28 +392,30 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         }
         state.broad_phase.table.pairs_mut()[manifold.pair].warm_start = manifold.warm_start();
     }
+    sweeps
 }
 
 /// Adds the position correction, which removes the remaining penetration, to the displacements.
 #[inline(never)]
 fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
-    let Workspace { correction, manifolds, solver_bodies, .. } = workspace;
-    if correction.run::<P>(manifolds, &solver_bodies.all, &scene.dynamic_bodies) {
+    let Workspace { correction, manifolds, solver_bodies, work, .. } = workspace;
+    if correction.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies) {
         for &body in &scene.dynamic_bodies {
-            let change = correction.corrections[body];
+            let change = correction.of(body);
             let solver_body = &mut solver_bodies.all[body];
             solver_body.displacement += change.displacement;
             solver_body.rotation_step_rad += change.angle;
         }
+        work.corrections = (correction.sweeps * manifolds.len()) as u32;
     }
 }
 
 /// Returns the output of the step: force on the hand, contacts, penetration and energy balance.
 #[inline(never)]
-fn output(
+fn output<P: Policy>(
     scene: &Scene,
-    workspace: &Workspace,
-    energy: &EnergyBalance,
+    state: &State,
+    workspace: &mut Workspace,
     force_on_tool: Vector2<f64>,
     impacts: &ImpactTotals,
 ) -> StepOutput {
@@ -307,16 +423,21 @@ fn output(
         force_on_hand_n: -force_on_tool,
         impacts: impacts.count,
         pairs_dropped: workspace.look_ups.dropped,
-        energy: *energy,
+        energy: state.energy,
         ..StepOutput::default()
     };
+    let any_curved = find_curved_motions(scene, workspace) || P::FORCED;
+    let bodies = &workspace.solver_bodies.all;
     let tool = scene.tool.map(|tool| tool.body);
     for manifold in &workspace.manifolds {
+        let is_curved = manifold.bodies.iter().any(|&body| bodies[body].has_curved_motion);
         let mut loaded = 0;
         let mut penetration: f64 = 0.0;
         for point in 0..manifold.count {
             loaded += u32::from(manifold.impulse.normal[point] > 0.0);
-            penetration = penetration.max(-manifold.gap_after(&workspace.solver_bodies.all, point));
+            if !is_curved {
+                penetration = penetration.max(-manifold.penetration_gap_after(bodies, point));
+            }
         }
         output.contacts += loaded;
         output.penetration_m = output.penetration_m.max(penetration);
@@ -327,40 +448,100 @@ fn output(
             output.tool_tangent_n += manifold.impulse.tangent / TICK_S;
         }
     }
+    if any_curved {
+        add_true_penetration::<P>(scene, state, workspace, &mut output);
+    }
     output
 }
 
+/// Finds the bodies for which a gap at the end of the tick cannot be extrapolated from its start. Returns whether there
+/// are any.
+#[inline]
+fn find_curved_motions(scene: &Scene, workspace: &mut Workspace) -> bool {
+    let mut any = false;
+    for &body in &scene.dynamic_bodies {
+        let moved = &mut workspace.solver_bodies.all[body];
+        let rotation_squared = moved.rotation_step_rad * moved.rotation_step_rad;
+        moved.has_curved_motion = 0.5 * rotation_squared * scene.bodies[body].reach_m > MAX_GAP_ERROR_M
+            || moved.displacement.norm_squared() > MAX_LINEAR_MOTION_M * MAX_LINEAR_MOTION_M;
+        any |= moved.has_curved_motion;
+    }
+    any
+}
+
+/// Adds the penetration of the near pairs whose motion was curved, found in their poses at the end of the tick.
+#[cold]
+fn add_true_penetration<P: Policy>(scene: &Scene, state: &State, workspace: &Workspace, output: &mut StepOutput) {
+    let tool = scene.tool.map(|tool| tool.body);
+    for pair in state.broad_phase.table.pairs() {
+        let bodies = pair.bodies.map(|body| body as usize);
+        if !P::FORCED && !bodies.iter().any(|&body| workspace.solver_bodies.all[body].has_curved_motion) {
+            continue;
+        }
+        let side =
+            |which: usize| PairSide::new(pair, which, scene, &state.placed, &state.bodies, (Vector2::zeros(), 0.0));
+        let penetration = if P::FORCED {
+            worst_case::slowest_penetration_m(&side(0), &side(1))
+        } else {
+            penetration_m(&side(0), &side(1), pair.features)
+        };
+        output.penetration_m = output.penetration_m.max(penetration);
+        if tool.is_some_and(|tool| bodies.contains(&tool)) {
+            output.tool_penetration_m = output.tool_penetration_m.max(penetration);
+        }
+    }
+}
+
+/// Returns the penetration of a pair in its present poses, m: the depth along the face where it is least, not along the
+/// face of the last tick.
+fn penetration_m(a: &PairSide, b: &PairSide, mut features: FeatureCache) -> f64 {
+    features.face = FeatureId::default();
+    collide(a, b, Near::within(0.0), &mut features).map_or(0.0, |geometry| -geometry.apart_m)
+}
+
 /// Returns the contact of a pair, with the centres of mass of its bodies in the poses of the contact. In this tick, the
-/// pair can close by `reach_m`, or by `neighbour_reach_m` after an impact, and a corner that is up to `aside_m` beside
-/// a face can move in front of it.
+/// pair can close by `reach_m`; the margin in `near` covers what an impact can add.
 #[inline]
 fn find_geometry(
     a: &PairSide,
     b: &PairSide,
     reach_m: f64,
-    (neighbour_reach_m, aside_m): (f64, f64),
+    mut near: Near,
     features: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
-        && let Some(ahead) = collide_ahead(a, b, MARGIN_M, features, budget)
+        && let Some(ahead) = collide_ahead(a, b, (MARGIN_M, MARGIN_FACTOR * reach_m), features, budget)
     {
         return Some(ahead);
     }
-    let closing_m = MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
-    let margin = MARGIN_M + if closing_m > neighbour_reach_m { closing_m } else { neighbour_reach_m };
-    collide(a, b, Near { margin_m: margin, aside_m }, features).map(|geometry| (geometry, [a.centre_m, b.centre_m]))
+    let margin_m = MARGIN_M + MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
+    if margin_m > near.margin_m {
+        near.margin_m = margin_m;
+    }
+    let geometry = collide(a, b, near, features)?;
+    if reach_m <= FAST_M
+        && let Some(later) = collide_after_rotation(a, b, &geometry, near, features)
+    {
+        return Some(later);
+    }
+    Some((geometry, [a.centre_m, b.centre_m]))
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point
-/// above it by ½ θ² times the height of the point over the centre of mass. A linear gap ignores this.
+/// above it by ½ θ² times the height of the point over the centre of mass. A linear gap ignores this. Returns the part
+/// of the reduction of each gap that makes a penetration deeper by more than [`MAX_ROTATION_DEPTH_M`], m.
 #[inline]
-fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) {
+fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) -> [f64; 2] {
+    let mut relief_m = [0.0; 2];
     if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 {
-        return;
+        return relief_m;
     }
-    for point in 0..geometry.count {
+    for (point, relief_m) in relief_m.iter_mut().enumerate().take(geometry.count) {
         let height = geometry.normal.dot(&(geometry.at_m[point] - centre)).abs();
+        let deepest = geometry.gap_m[point].min(0.0) - MAX_ROTATION_DEPTH_M;
         geometry.gap_m[point] -= 0.5 * rotation_rad * rotation_rad * height;
+        *relief_m = (deepest - geometry.gap_m[point]).max(0.0);
     }
+    relief_m
 }

@@ -5,7 +5,7 @@
 use super::step;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::collide::pair_table::Pair;
-use crate::collide::toi::ToiBudget;
+use crate::collide::toi::{SafeFraction, ToiBudget};
 use crate::input::CouplingInput;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
@@ -15,6 +15,7 @@ use crate::shape::piece::MAX_CORNERS;
 use crate::solve::energy::EnergyBalance;
 use crate::solve::policy::Forced;
 use crate::state::State;
+use crate::work::Work;
 use crate::workspace::Workspace;
 use nalgebra::Vector2;
 
@@ -62,6 +63,11 @@ impl WorstCase {
         self.workspace.forced_pairs.len()
     }
 
+    /// Returns the counted work of the last step. No ordinary step of the scene does more of any kind.
+    pub fn work(&self) -> Work {
+        self.workspace.work()
+    }
+
     /// Performs the worst-case step once, from the initial poses and velocities of the bodies. Returns a number that
     /// depends on the whole result, so that nothing is optimised away.
     pub fn tick(&mut self, scene: &Scene) -> f64 {
@@ -79,8 +85,8 @@ pub(super) fn load_pairs(scene: &Scene, state: &mut State, pairs: &[[u32; 2]]) {
     pairs.iter().for_each(|&pieces| table.insert(Pair::new(scene, pieces)));
 }
 
-/// Performs the slowest search for a contact, by brute force instead of a walk and over all faces, and then returns an
-/// artificial contact with two points. The first pair, which is the slowest, also uses up the budget of advances.
+/// Performs the slowest search for a contact, by brute force instead of a walk and over all faces, in two poses, and then
+/// returns an artificial contact with two points. The first pair, which is the slowest, also uses up the budget of advances.
 pub(super) fn slowest_geometry(
     a: &PairSide,
     b: &PairSide,
@@ -90,14 +96,16 @@ pub(super) fn slowest_geometry(
     while budget.take_advance() {
         apart_m += slowest_distance_m(a, b);
     }
-    apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
+    for _ in 0..2 {
+        apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
+    }
     let centres = [a.centre_m, b.centre_m];
     // The sum is finite and does not matter; it keeps the searches above from being optimised away.
     Some((flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)), centres))
 }
 
 /// Uses up the budget for times of impact and then returns 1, the whole displacement.
-pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> f64 {
+pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> SafeFraction {
     let mut sum_m = 0.0;
     while budget.take_advance() {
         sum_m += slowest_distance_m(a, b);
@@ -105,7 +113,13 @@ pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudge
     while budget.take_substep() {
         sum_m += slowest_gap_m(a, b);
     }
-    if sum_m.is_nan() { 0.0 } else { 1.0 }
+    SafeFraction { fraction: if sum_m.is_nan() { 0.0 } else { 1.0 }, is_uncertain: false }
+}
+
+/// Performs the slowest search for the penetration of a pair, by brute force instead of a walk and over all faces.
+/// Returns a finite number that depends on the result.
+pub(super) fn slowest_penetration_m(a: &PairSide, b: &PairSide) -> f64 {
+    (slowest_distance_m(a, b) + slowest_gap_m(a, b)).clamp(0.0, 1e-9)
 }
 
 fn slowest_distance_m(a: &PairSide, b: &PairSide) -> f64 {

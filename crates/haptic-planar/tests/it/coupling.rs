@@ -341,3 +341,22 @@ fn a_spring_on_a_rail_that_is_stretched_beyond_its_limit_creates_no_energy_and_k
     assert!(stretched > 100, "the limit was reached in {stretched} ticks only");
     assert_below("energy gain, J", lab.gain_j(), 1e-4);
 }
+
+#[test]
+fn the_position_correction_does_not_wind_up_the_angular_spring() {
+    // The corner of a light tool starts 0.5 mm deep in a wall: rotating it out against the stiff angular spring would
+    // take the least kinetic energy, but store energy in the spring.
+    let wall = with(fixed("wall", box_shape(0.02, 0.2), -0.01, 0.0), 1.0, 0.3, 0.0);
+    let mut tool = with(body("tool", box_shape(0.02, 0.004), 0.0095, 0.0), 0.005, 0.3, 0.0);
+    tool.angle_rad = 0.02;
+    let mut lab = Lab::new(&scene(0.0, vec![wall, tool], Some("tool"))).gains(1000.0, 1.0).upright(2.0, 0.01);
+    let hand = lab.state.handle_m(&lab.scene);
+    let mut turned: f64 = 0.0;
+    for _ in 0..100 {
+        lab.hand(hand);
+        turned = turned.max((lab.body("tool").angle_rad - 0.02).abs());
+    }
+    // Shifting the tool by 0.5 mm stores 0.125 mJ in the spring at the handle.
+    assert_below("energy gain, J", lab.gain_j(), 1.3e-4);
+    assert_below("rotation, rad", turned, 0.005);
+}

@@ -1,6 +1,6 @@
 //! Bodies fast enough to cross a wall within one tick.
 
-use crate::common::measure::{assert_below, worst_overlap_m};
+use crate::common::measure::{assert_below, overlap_m, worst_overlap_m};
 use crate::common::*;
 use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use haptic_testing::Random;
@@ -200,4 +200,41 @@ fn a_fast_body_stays_in_its_room() {
             assert_below("energy gain, fraction", lab.gain_j() / (0.005 * speed * speed), 1e-9);
         }
     }
+}
+
+/// Stirs tools that are held off centre, so that they rotate by up to 0.3 rad a tick, against a wall of 1 mm; calls
+/// `check` after each tick with the reported penetration, m, and the overlap of the outlines, m.
+fn spin_into_a_wall(seed: u64, runs: usize, mut check: impl FnMut(f64, f64, &str)) {
+    let mut random = Random(seed);
+    for run in 0..runs {
+        let (width, ratio) = (random.between(0.01, 0.03), random.between(0.4, 1.2).min(1.0));
+        let mut tool = with(body("tool", box_shape(width, width * ratio), -0.07, 0.0), 0.05, 0.3, 0.3);
+        tool.mass_kg = Some(random.between(0.02, 0.2));
+        tool.angle_rad = random.between(0.0, 6.0);
+        let wall = with(fixed("wall", box_shape(0.001, 0.6), 0.0, 0.0), 1.0, 0.3, 0.3);
+        let mut world = scene(0.0, vec![wall, tool], Some("tool"));
+        world.tool.as_mut().unwrap().handle_m = vector![width * random.between(0.2, 0.45), 0.0];
+        let mut lab = Lab::new(&world).gains(random.between(800.0, 4000.0), random.between(0.0, 6.0));
+        for _ in 0..30 {
+            let to = vector![random.between(-0.07, 0.03), random.between(-0.05, 0.05)];
+            let ticks = ((to - lab.input.hand_m).norm() / random.between(0.5, 3.0) / 1e-3).ceil() as usize;
+            lab.lead(to, ticks, |lab, output| {
+                let overlap_m = overlap_m(lab, 0, 1).max(0.0);
+                check(output.penetration_m, overlap_m, &format!("run {run}, tick {}", lab.tick));
+            });
+        }
+    }
+}
+
+#[test]
+fn a_body_that_spins_does_not_enter_a_thin_wall() {
+    spin_into_a_wall(71, 60, |_, overlap_m, what| assert_below(&format!("{what}: overlap, m"), overlap_m, 1e-4));
+}
+
+#[test]
+fn the_reported_penetration_of_a_body_that_spins_is_its_overlap() {
+    spin_into_a_wall(72, 60, |reported_m, overlap_m, what| {
+        let off = (reported_m - overlap_m).abs();
+        assert!(off < 0.1 * overlap_m + 2e-5, "{what}: reported {reported_m:.3e} m, true {overlap_m:.3e} m");
+    });
 }

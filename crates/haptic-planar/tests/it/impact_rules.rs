@@ -227,3 +227,87 @@ fn a_disc_thrown_down_obliquely_sticks_the_same_at_any_phase_of_the_tick() {
         }
     }
 }
+
+/// A box of 40 × 20 mm and 0.1 kg that rotates while it falls on the floor without gravity.
+struct Tumbler {
+    angle: f64,
+    spin: f64,
+    sideways: f64,
+    friction: f64,
+    restitution: f64,
+    gap: f64,
+}
+
+impl Tumbler {
+    const MASS: f64 = 0.1;
+    const INERTIA: f64 = 0.1 * (0.04 * 0.04 + 0.02 * 0.02) / 12.0;
+
+    /// Returns the vector from the centre to the lowest corner at an angle, m.
+    fn arm(angle: f64) -> Vector2<f64> {
+        let (sine, cosine) = libm::sincos(angle);
+        let corner = |x: f64, y: f64| vector![cosine * x - sine * y, sine * x + cosine * y];
+        let (x, y) = (0.02, 0.01);
+        [corner(x, y), corner(x, -y), corner(-x, y), corner(-x, -y)]
+            .into_iter()
+            .min_by(|a, b| a.y.total_cmp(&b.y))
+            .unwrap()
+    }
+
+    /// Returns the velocity change over the tick of the impact, m/s.
+    fn change_of_a_tick(&self) -> Vector2<f64> {
+        let start = -Self::arm(self.angle).y + self.gap;
+        let mut tumbler = with(body("box", box_shape(0.04, 0.02), 0.0, start), 0.1, self.friction, self.restitution);
+        tumbler.angle_rad = self.angle;
+        tumbler.velocity_m_per_s = vector![self.sideways, -1.0];
+        tumbler.angular_velocity_rad_per_s = self.spin;
+        let mut lab = Lab::new(&scene(0.0, vec![floor(self.friction, self.restitution), tumbler], None));
+        let output = lab.free();
+        assert_eq!(output.impacts, 1, "one impact in this tick");
+        lab.body("box").velocity_m_per_s - vector![self.sideways, -1.0]
+    }
+
+    /// Returns the velocity change of the closed form in the pose at the true time of the impact, m/s, and the angle by
+    /// which the box has rotated until then.
+    fn closed_form(&self) -> (Vector2<f64>, f64) {
+        let start = -Self::arm(self.angle).y + self.gap;
+        let (mut before, mut after) = (0.0, 1e-3);
+        for _ in 0..60 {
+            let middle = 0.5 * (before + after);
+            let height = start - middle + Self::arm(self.angle + self.spin * middle).y;
+            if height > 0.0 { before = middle } else { after = middle }
+        }
+        let arm = Self::arm(self.angle + self.spin * before);
+        let mass = PointInverseMass {
+            tangent: 1.0 / Self::MASS + arm.y * arm.y / Self::INERTIA,
+            cross: -arm.x * arm.y / Self::INERTIA,
+            normal: 1.0 / Self::MASS + arm.x * arm.x / Self::INERTIA,
+        };
+        let (slip, closing) = (self.sideways - self.spin * arm.y, -1.0 + self.spin * arm.x);
+        let law = RestitutionLaw::default();
+        let p = resolve(&mass, slip, closing, self.friction, self.restitution, law);
+        (vector![p.tangent, p.normal] / Self::MASS, self.spin * before)
+    }
+}
+
+#[test]
+fn an_impact_after_a_rotation_within_the_tick_has_the_arms_of_its_own_time() {
+    let mut largest: f64 = 0.0;
+    for angle in [0.1, 0.4, 0.9, 1.3] {
+        for spin in [-30.0, -10.0, 10.0, 30.0] {
+            for (sideways, friction) in [(0.0, 0.0), (0.3, 0.2), (-0.3, 0.5)] {
+                for (gap, restitution) in [(1e-4, 0.0), (3e-4, 0.5), (6e-4, 0.9)] {
+                    let tumbler = Tumbler { angle, spin, sideways, friction, restitution, gap };
+                    let (expected, rotation) = tumbler.closed_form();
+                    if rotation.abs() > 0.99e-3 * spin.abs() {
+                        continue;
+                    }
+                    largest = largest.max(rotation.abs());
+                    let off = (tumbler.change_of_a_tick() - expected).norm() / expected.norm();
+                    let what = format!("{angle} rad, {spin} rad/s, friction {friction}, gap {gap}");
+                    assert_below(&format!("{what}: impulse off by"), off, 5e-3);
+                }
+            }
+        }
+    }
+    assert!(largest > 0.01, "the boxes rotate by only {largest} rad before the impact");
+}

@@ -4,17 +4,22 @@ mod allocation;
 mod common;
 mod contacts;
 mod coupling;
+mod coupling_rules;
 mod determinism;
 mod energy;
 mod fast_bodies;
 mod impact_rules;
 mod impact_states;
+mod invariants;
 mod jamming;
 mod restitution;
 mod rolling;
 mod seams;
+mod simultaneous_impacts;
 mod sliding;
+mod slots;
 mod stacks;
+mod starvation;
 mod worst_case;
 
 #[global_allocator]

@@ -193,3 +193,17 @@ fn a_light_ball_between_two_walls_and_a_heavy_one_keeps_energy_and_order() {
     }
     assert_below("relative energy error", (lab.energy_j() / start - 1.0).abs(), 1e-12);
 }
+
+#[test]
+fn a_heavy_fast_elastic_box_keeps_its_energy() {
+    for (mass, speed) in [(100.0, 50.0), (1e4, 20.0), (1e-3, 50.0)] {
+        let mut bodies = room(0.5, 0.0, 1.0);
+        let mut one = with(body("one", box_shape(0.2, 0.2), 0.0, 0.0), mass, 0.0, 1.0);
+        one.velocity_m_per_s.x = speed;
+        bodies.push(one);
+        let mut lab = Lab::new(&scene(0.0, bodies, None));
+        lab.run_s(2.0);
+        let lost = 1.0 - lab.energy_j() / (0.5 * mass * speed * speed);
+        assert_below(&format!("{mass} kg at {speed} m/s: change of energy"), lost.abs(), 1e-9);
+    }
+}

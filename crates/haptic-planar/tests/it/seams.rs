@@ -96,6 +96,28 @@ fn a_tool_dragged_over_the_pieces_of_one_body_feels_no_seam() {
 }
 
 #[test]
+fn a_box_dragged_over_tiles_that_lie_apart_does_not_catch_on_their_sides() {
+    for gap in [2e-5, 5e-5, 1e-4, 2e-4] {
+        for (width, gravity, speed) in [(0.03, 0.0, 0.1), (0.02, GRAVITY, 0.05), (0.012, GRAVITY, 0.2)] {
+            let mut bodies: Vec<_> = (0..20).map(|i| tile(i, i as f64 * (0.02 + gap), 0.02)).collect();
+            bodies.push(with(body("tool", box_shape(width, 0.02), 0.03, 0.01), 0.1, FRICTION, 0.2));
+            let mut lab = Lab::new(&scene(gravity, bodies, Some("tool"))).gains(800.0, 4.0).upright(5.0, 0.02);
+            lab.lead(vector![0.03, 0.005], 500, |_, _| ());
+            let (mut ratio, mut tick) = (Samples::default(), 0);
+            lab.lead(vector![0.36, 0.005], (0.33 / speed / 1e-3) as usize, |_, output| {
+                tick += 1;
+                if tick > 500 {
+                    ratio.push(output.tool_tangent_n.abs() / output.tool_normal_n);
+                }
+            });
+            let what = format!("{width} m wide, gravity {gravity}, tiles {gap} m apart");
+            assert_below(&format!("{what}: worst ratio off friction"), ratio.worst_from(FRICTION), 5e-3);
+            assert_below(&format!("{what}: energy gain, J"), lab.gain_j(), 1e-9);
+        }
+    }
+}
+
+#[test]
 fn a_tool_on_its_corner_dragged_over_tiles_feels_no_seam() {
     let mut bodies = equal_tiles();
     let tool = with(body("tool", box_shape(0.02, 0.02), 0.03, 0.0142), 0.1, FRICTION, 0.2);

@@ -3,6 +3,7 @@
 use crate::common::measure::{self, Samples, assert_below, assert_near};
 use crate::common::*;
 use haptic_planar::scene::description::ShapeDescription;
+use haptic_testing::Random;
 use nalgebra::vector;
 
 /// Returns a stack of ten bodies, the top one heavier by the factor `top`.
@@ -49,6 +50,70 @@ fn a_pyramid_of_boxes_stands() {
     lab.run_s(5.0);
     assert_below("displacement of the top, m", (lab.body("5.0").centre_m - start).norm(), 1e-4);
     assert_below("penetration, m", lab.penetration_m, 5e-5);
+}
+
+/// Lets a stack of boxes, each up to 0.4 mm beside the one below and the top one heavier by the factor `top`, come to
+/// rest for 5 s. Returns the lab and, over the next 2 s, the largest creep of a box, m/s, and its speed at the end, m/s.
+fn rest(count: usize, top: f64, seed: u64) -> (Lab, f64, f64) {
+    let mut random = Random(seed);
+    let mut bodies = vec![floor(0.5, 0.0)];
+    for i in 0..count {
+        let (x, y) = (random.between(-4e-4, 4e-4), 0.01001 + 0.02001 * i as f64);
+        let mass = if i + 1 == count { 0.01 * top } else { 0.01 };
+        bodies.push(with(body(&format!("{i}"), box_shape(0.04, 0.02), x, y), mass, 0.5, 0.0));
+    }
+    let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
+    lab.run_s(5.0);
+    let before = lab.state.bodies.clone();
+    lab.run_s(2.0);
+    let creep = before.iter().zip(&lab.state.bodies).map(|(a, b)| (b.centre_m - a.centre_m).norm() / 2.0);
+    let speed = lab.state.bodies.iter().map(|body| body.velocity_m_per_s.norm());
+    let (creep, speed) = (creep.fold(0.0, f64::max), speed.fold(0.0, f64::max));
+    (lab, creep, speed)
+}
+
+#[test]
+fn stacks_come_to_rest() {
+    for (count, top, max_creep) in
+        [(2, 1.0, 1e-9), (5, 1.0, 1e-9), (10, 1.0, 1e-9), (5, 100.0, 1e-9), (10, 100.0, 1e-9), (3, 1e4, 1e-9)]
+    {
+        for seed in [1, 2] {
+            let (lab, creep, speed) = rest(count, top, seed);
+            let what = format!("{count} boxes, top {top} times as heavy, seed {seed}");
+            assert_below(&format!("{what}: creep, m/s"), creep, max_creep);
+            assert_below(&format!("{what}: speed, m/s"), speed, 1e-6);
+            assert_below(&format!("{what}: energy gain, J"), lab.gain_j(), 1e-7);
+            assert_below(&format!("{what}: penetration, m"), measure::worst_overlap_m(&lab), 1e-5);
+        }
+    }
+}
+
+#[test]
+fn light_boxes_under_a_tool_that_presses_come_to_rest() {
+    for (count, force) in [(1, 2.0), (3, 5.0), (5, 10.0)] {
+        let mut bodies = vec![floor(0.4, 0.0)];
+        for i in 0..count {
+            let x = if i % 2 == 0 { 2e-4 } else { -3e-4 };
+            bodies.push(with(
+                body(&format!("{i}"), box_shape(0.03, 0.01), x, 0.005 + 0.01 * f64::from(i)),
+                0.002,
+                0.4,
+                0.0,
+            ));
+        }
+        let height = 0.01 * f64::from(count) + 0.01;
+        bodies.push(with(body("tool", box_shape(0.02, 0.02), 0.0, height), 0.05, 0.4, 0.0));
+        let mut lab = Lab::new(&scene(GRAVITY, bodies, Some("tool")));
+        let pressing = vector![0.0, height - force / 1000.0];
+        lab.lead(pressing, 500, |_, _| ());
+        lab.lead(pressing, 1500, |_, _| ());
+        let before = lab.state.bodies.clone();
+        lab.lead(pressing, 1000, |_, _| ());
+        for (a, b) in before.iter().zip(&lab.state.bodies) {
+            assert_below(&format!("{count} boxes: creep, m/s"), (b.centre_m - a.centre_m).norm(), 1e-9);
+        }
+        assert_below(&format!("{count} boxes: energy gain, J"), lab.gain_j(), 1e-7);
+    }
 }
 
 /// Slides a tool of 20 g, pushed down with 5 N, over free boxes. Returns the lab, the friction ratio on the hand and

@@ -15,6 +15,7 @@ use haptic_config::{device, hand, profile, scene};
 use haptic_device::DeviceConfig;
 use haptic_loop::settings::worst_axis;
 use haptic_planar::scene::description::ImpactState;
+use haptic_planar::scene::envelope::{MAX_FORCE_N, MAX_MASS_RATIO, MAX_STIFFNESS_N_PER_M};
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::tick::TICK_S;
 use serde::Serialize;
@@ -175,7 +176,8 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
         }
         FileKind::Profile => {
             let setup = Setup::from_profile(profile::load(source)?, None, KINDS)?;
-            let warnings = [scene_warnings(&setup.scene), device_warnings(&setup.device)].concat();
+            let warnings =
+                [scene_warnings(&setup.scene), coupling_warnings(&setup), device_warnings(&setup.device)].concat();
             Ok((Facts::Profile(Box::new(profile_facts(&setup))), warnings))
         }
         FileKind::Device => {
@@ -192,11 +194,39 @@ fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileEr
     }
 }
 
-/// Returns a warning if `simulate` accepts the scene but `run` rejects it.
+/// Returns warnings if `simulate` accepts the scene but `run` rejects it, and if its masses are outside the envelope.
 fn scene_warnings(scene: &Scene) -> Vec<String> {
     let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` accepts it, \
                      `run` rejects it; write impact_state = \"inter-state\" for `run`";
-    (scene.impact_state == ImpactState::Exact).then(|| unbounded.to_owned()).into_iter().collect()
+    let unbounded = (scene.impact_state == ImpactState::Exact).then(|| unbounded.to_owned());
+    unbounded.into_iter().chain(mass_warning(scene)).collect()
+}
+
+fn mass_warning(scene: &Scene) -> Option<String> {
+    let (light, heavy) = scene.lightest_and_heaviest()?;
+    let ratio = heavy.mass_kg / light.mass_kg;
+    (ratio > MAX_MASS_RATIO).then(|| {
+        format!(
+            "\"{}\" is {ratio:.0} times as heavy as \"{}\": above {MAX_MASS_RATIO}, contacts between them may be \
+             inaccurate; bring the masses closer together",
+            heavy.name, light.name
+        )
+    })
+}
+
+/// Returns warnings if the coupling is outside the envelope.
+fn coupling_warnings(setup: &Setup) -> Vec<String> {
+    let (stiffness, force) = (setup.profile.coupling.stiffness_n_per_m, setup.max_force_n());
+    let stiff = format!(
+        "coupling.stiffness_n_per_m is {stiffness}: above {MAX_STIFFNESS_N_PER_M}, contacts of the tool may be \
+         inaccurate; use a lower stiffness"
+    );
+    let strong = format!(
+        "the force limit is {force} N: above {MAX_FORCE_N} N, contacts of the tool may be inaccurate; lower \
+         safety.max_force_n"
+    );
+    let warnings = [(stiffness > MAX_STIFFNESS_N_PER_M, stiff), (force > MAX_FORCE_N, strong)];
+    warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect()
 }
 
 fn device_warnings(device: &DeviceConfig) -> Vec<String> {

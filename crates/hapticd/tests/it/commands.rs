@@ -387,6 +387,30 @@ fn check_warns_of_hardware_that_was_never_measured() {
 }
 
 #[test]
+fn check_warns_outside_the_envelope_and_only_there() {
+    let folder = Folder::new();
+    let disc = |name: &str, x: f64, mass: f64| {
+        format!(
+            "[[body]]\nname = \"{name}\"\nposition_m = [{x}, 0.0]\nshape = {{ disc_radius_m = 0.01 }}\nmass_kg = {mass}\n"
+        )
+    };
+    let tool = "[tool]\nbody = \"light\"\n";
+    folder.file("s.toml", format!("{}{}{tool}", disc("light", 0.0, 0.01), disc("heavy", 0.1, 2.5)));
+    folder.file("good.toml", format!("{}{}{tool}", disc("light", 0.0, 0.01), disc("heavy", 0.1, 1.0)));
+    let warnings = |scene: &str, stiffness: f64| {
+        let text = format!("scene = \"{scene}\"\n[coupling]\nstiffness_n_per_m = {stiffness:?}\n");
+        let profile = folder.file("p.toml", text);
+        let output = folder.hapticd(&["check", "--json", &profile]);
+        assert_done(&output);
+        json(&output)["files"][0]["warnings"].to_string()
+    };
+    let all = warnings("s.toml", 6000.0);
+    assert!(all.contains("\\\"heavy\\\" is 250 times as heavy as \\\"light\\\": above 100"), "{all}");
+    assert!(all.contains("coupling.stiffness_n_per_m is 6000: above 5000"), "{all}");
+    assert_eq!(warnings("good.toml", 5000.0), "null");
+}
+
+#[test]
 fn settings_for_simulation_only_are_rejected_on_hardware_and_accepted_with_a_prescribed_hand() {
     let folder = Folder::new();
     folder.file("d.toml", "kind = \"serial\"\n");

@@ -179,19 +179,20 @@ fn write_fault(number: u8, file: &Path) {
     run.end();
 }
 
-/// Returns a scene with a body that passes more fixed bodies in one tick than the pair table can hold.
+/// Returns a scene of thin, oblique bars side by side: the boxes around them overlap more often than those of compact
+/// bodies, so the pair table is full.
 fn crowd() -> String {
     let mut scene = String::from("[world]\ngravity_m_per_s2 = [0.0, 0.0]\n");
-    for index in 0..100 {
-        let x_m = 0.02 * f64::from(index + 1);
+    for index in 0..24 {
+        let along_m = 2e-3 * f64::from(index);
         let _ = write!(
             scene,
-            "[[body]]\nname = \"post{index}\"\nfixed = true\nposition_m = [{x_m}, 0.05]\nshape = {{ disc_radius_m = 0.005 }}\n"
+            "[[body]]\nname = \"bar{index}\"\nposition_m = [{along_m}, {}]\nangle_rad = 0.785\n\
+             shape = {{ box_m = [0.1, 0.001] }}\n",
+            -along_m
         );
     }
-    scene
-        + "[[body]]\nname = \"fast\"\nposition_m = [0.0, 0.05]\nvelocity_m_per_s = [900.0, 0.0]\n\
-           shape = { disc_radius_m = 0.005 }\n[tool]\nbody = \"fast\"\n"
+    scene + "[tool]\nbody = \"bar0\"\n"
 }
 
 fn setup_of(scene: &str, profile: &str) -> Setup {

@@ -22,6 +22,13 @@ const MERGE_M: f64 = 1e-5;
 /// Cosine of the angle between the normal of one face and the reversed normal of another, above which the two faces
 /// count as the same plane seen from opposite sides.
 const SAME_PLANE: f64 = 0.999;
+/// Part of the overlap of an incident edge with a face that does not count as a proof that the face is the best one, m.
+/// Within it, the pieces are as good as beside each other.
+const OVERLAP_TOLERANCE_M: f64 = 1e-5;
+/// Depth up to which two pieces count as level, m, if one of them carried contact load in the last tick: twice the slop
+/// of the position correction. With a smaller value, a box that slides over tiles with gaps between them would catch on
+/// the side of the next tile.
+const LEVEL_M: f64 = 1e-5;
 /// Ratio of the separation s to the length δ below which a face is certainly the best one; see
 /// [`collide_on_last_face`].
 const CERTAIN_SLOPE: f64 = 0.3;
@@ -51,24 +58,27 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
 
 /// Returns the contact on the last face if it is certain that no other face can be better.
 ///
-/// Let s be the separation of the face. If the support corner is over the face, at least δ from its ends, the face
+/// Let s be the separation of the face. If the support corner is over the face, at least δ > 0 from its ends, the face
 /// extends by δ to either side of the corner. Along any axis at an angle φ from the normal of the face, the separation
 /// is then at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ this is negative for every face that is not nearly parallel. The
-/// same holds for two points at a distance δ from each other, if s is the larger of their gaps.
+/// same holds if the incident edge and the face overlap by the length δ and s is the larger of the gaps of the two
+/// points. The widening of the face does not count: a box beside a jaw can pass it.
 #[inline]
 pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     if !permitted(of, other, face.index, face.support) {
         return None;
     }
-    let geometry = clip(a, b, face, near)?;
-    let certain = if geometry.count == 2 {
-        let span = (geometry.at_m[1] - geometry.at_m[0]).dot(&tangent_of(geometry.normal));
-        geometry.gap_m[0].max(geometry.gap_m[1]) <= CERTAIN_SLOPE * span
-    } else {
-        false
-    };
-    (certain || face.separation_m <= CERTAIN_SLOPE * clearance_beside(of, other, face)).then_some(geometry)
+    let (geometry, overlap_m) = clip_with_overlap(a, b, face, near)?;
+    let certain =
+        geometry.count == 2 && is_certain(geometry.gap_m[0].max(geometry.gap_m[1]), overlap_m - OVERLAP_TOLERANCE_M);
+    (certain || is_certain(face.separation_m, clearance_beside(of, other, face))).then_some(geometry)
+}
+
+/// Whether a separation s and a length δ prove that no other face is better; see [`collide_on_last_face`].
+#[inline]
+fn is_certain(separation_m: f64, length_m: f64) -> bool {
+    length_m > 0.0 && separation_m <= CERTAIN_SLOPE * length_m
 }
 
 /// Returns the distance along the face from the support corner to the nearer end of the face, minus
@@ -103,7 +113,7 @@ pub(super) fn collide_sharp(
     near: Near,
     cache: &mut FeatureCache,
 ) -> Option<ContactGeometry> {
-    let face = reference_face(a, b, cache.face, near.margin_m, 0.0)?;
+    let face = reference_face(a, b, cache.face, near, 0.0)?;
     cache.face = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: 0 };
     if face.separation_m > near.margin_m {
         return None;
@@ -115,7 +125,7 @@ pub(super) fn collide_sharp(
 
 /// Returns the best permitted face of the two pieces, or the first face found whose separation exceeds the margin.
 /// Returns `None` if no permitted face can carry a contact.
-pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin_m: f64, radii: f64) -> Option<Face> {
+pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, near: Near, radii: f64) -> Option<Face> {
     let mut choice = FaceChoice::new();
     for (of_first, of, other) in [(true, a, b), (false, b, a)] {
         if of.placed.count < 2 {
@@ -124,7 +134,7 @@ pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin
         for index in 0..of.placed.count {
             let (separation, support) = face_separation(of.placed, index, other.placed);
             let face = Face { of_first, index, support, separation_m: separation - radii };
-            if face.separation_m > margin_m {
+            if face.separation_m > near.margin_m {
                 return Some(face);
             }
             if permitted(of, other, index, support) {
@@ -134,7 +144,7 @@ pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, margin
             }
         }
     }
-    choice.best(a, b)
+    choice.best(a, b, near.had_contact_load)
 }
 
 /// Best faces found so far, by kind, each with the number by which it was chosen.
@@ -180,7 +190,10 @@ impl FaceChoice {
     }
 
     #[inline]
-    fn best(&self, a: &PairSide, b: &PairSide) -> Option<Face> {
+    fn best(&self, a: &PairSide, b: &PairSide, had_contact_load: bool) -> Option<Face> {
+        if had_contact_load && let Some(level) = self.level() {
+            return Some(level);
+        }
         let separated = self.open.or(self.crossed).map(|(_, face)| face);
         match (separated, self.deep, self.kept) {
             (Some(face), _, Some(kept)) if same_plane(a, b, &face, &kept) => Some(kept),
@@ -192,6 +205,16 @@ impl FaceChoice {
             (None, Some((_, face)), _) => Some(face),
             (None, None, _) => None,
         }
+    }
+
+    /// Returns the face along which the pieces are level, if they would otherwise hit each other sideways in this tick.
+    /// A piece that rests or slides on a level face passes over the other piece.
+    #[inline]
+    fn level(&self) -> Option<Face> {
+        if self.open.is_some() || self.crossed.is_none() {
+            return None;
+        }
+        self.deep.filter(|&(separation_m, _)| separation_m > -LEVEL_M).map(|(_, face)| face)
     }
 }
 
@@ -227,6 +250,13 @@ fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> boo
 /// Clips the incident edge of the other piece to the face and returns a contact with up to two points; `None` if no
 /// point lies within the margin.
 pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
+    clip_with_overlap(a, b, face, near).map(|(geometry, _)| geometry)
+}
+
+/// Does the same as [`clip`] and also returns the length by which the incident edge overlaps the face, m; negative if
+/// they lie beside each other.
+#[inline]
+fn clip_with_overlap(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<(ContactGeometry, f64)> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     let normal = of.placed.normals[face.index];
     let along = Vector2::new(-normal.y, normal.x);
@@ -238,13 +268,14 @@ pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Optio
     // The incident edge runs against the direction of the face, so its second corner comes first along the face.
     let low = (along.dot(&q), normal.dot(&q) - base + of.piece.radius_m - radii);
     let high = (along.dot(&p), normal.dot(&p) - base + of.piece.radius_m - radii);
-    let widening_m = widening(of, other, face, (from, to), along, near.aside_m);
+    let overlap_m = high.0.min(to) - low.0.max(from);
+    let widening_m = if overlap_m >= 0.0 { 0.0 } else { widening(of, other, face, along, near.aside_m) };
     let (low, high) = clip_span(low, high, (from - widening_m, to + widening_m))?;
     let id = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: incident as u8 };
     let on_face = |x: f64| along * x + normal * base;
     let (first, second) = ((low.1, on_face(low.0)), (high.1, on_face(high.0)));
     let outward = if face.of_first { normal } else { -normal };
-    gather(outward, id, first, second, high.0 - low.0 > MERGE_M, near.margin_m)
+    gather(outward, id, first, second, high.0 - low.0 > MERGE_M, near.margin_m).map(|geometry| (geometry, overlap_m))
 }
 
 #[inline]
@@ -267,15 +298,11 @@ fn incident_edge(placed: &PlacedPiece, support: usize, normal: Vector2<f64>) -> 
     (chosen, p, q)
 }
 
-/// Returns the length by which the face is extended at both ends, m. A support corner beside the face may move in front
-/// of it within the tick. For a corner in front of the face, the extension is zero.
+/// Returns the length by which a face beside the incident edge is extended at both ends, m: the support corner may move
+/// in front of the face within the tick.
 #[inline]
-fn widening(of: &PairSide, other: &PairSide, face: &Face, span: (f64, f64), along: Vector2<f64>, aside_m: f64) -> f64 {
+fn widening(of: &PairSide, other: &PairSide, face: &Face, along: Vector2<f64>, aside_m: f64) -> f64 {
     let point = other.placed.corners[face.support];
-    let x = along.dot(&point);
-    if x >= span.0 && x <= span.1 {
-        return 0.0;
-    }
     let slip = along.dot(&(velocity_at(other, point) - velocity_at(of, point))).abs();
     TICK_S * slip + CORNER_WIDENING_M + aside_m
 }

@@ -63,19 +63,21 @@ impl<'a> PairSide<'a> {
     }
 }
 
-/// Distances within which a pair counts as a contact in this tick.
+/// Conditions under which a pair counts as a contact in this tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Near {
     /// Gap below which a point belongs to the manifold, m.
     pub margin_m: f64,
     /// Largest distance beside a face from which an impact can still move a corner in front of the face, m.
     pub aside_m: f64,
+    /// Whether a body of the pair was under contact load in the last tick.
+    pub had_contact_load: bool,
 }
 
 impl Near {
-    /// Returns the distances for a pair that no impact nearby can move sideways.
+    /// Returns the conditions for a pair without contact load that no impact nearby can move sideways.
     pub fn within(margin_m: f64) -> Self {
-        Self { margin_m, aside_m: 0.0 }
+        Self { margin_m, aside_m: 0.0, had_contact_load: false }
     }
 }
 

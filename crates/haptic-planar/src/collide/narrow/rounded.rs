@@ -117,7 +117,7 @@ pub(super) fn collide_overlapping_cores(
             id,
         });
     }
-    let face = reference_face(a, b, cache.face, near.margin_m, radii)?;
+    let face = reference_face(a, b, cache.face, near, radii)?;
     let geometry = clip(a, b, &face, near)?;
     cache.face = geometry.id;
     Some(geometry)

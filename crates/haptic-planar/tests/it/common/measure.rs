@@ -98,7 +98,7 @@ fn placed(lab: &Lab, piece: usize) -> PlacedPiece {
 
 /// Returns the largest separation along any face normal or line between corners, m: the distance between the cores or,
 /// if they overlap, minus their depth.
-fn separation_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
+pub fn separation_m(a: &PlacedPiece, b: &PlacedPiece) -> f64 {
     let mut max = f64::NEG_INFINITY;
     for (of, other) in [(a, b), (b, a)] {
         for i in 0..of.count {

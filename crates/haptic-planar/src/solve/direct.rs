@@ -1,0 +1,559 @@
+//! Direct solve of small islands: the impulses of all loaded manifolds of an island at once.
+//!
+//! The sweeps of the contact solver converge slowly in a stack, and the error they leave has a bias, so the stack would
+//! creep. If the modes of all manifolds are known, the contact law is a linear system. A step solves it for the modes
+//! that the last sweep left; the sweep after it finds the next modes. A sweep that changes nothing proves that every
+//! manifold satisfies its contact law at the same velocities. If no step reaches this, the island gets back the
+//! impulses and velocities it had before, because those of a failed attempt can contain any amount of energy.
+
+use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
+use crate::solve::islands::Islands;
+use crate::solve::manifold::Manifold;
+use crate::solve::policy::Ordinary;
+use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax};
+use crate::solve::solver_body::{SolverBodies, SolverBody};
+use nalgebra::{Vector2, Vector3};
+
+/// Maximum number of manifolds of an island, loaded or not.
+const MAX_MANIFOLDS: usize = 64;
+/// Maximum number of loaded manifolds of an island, limited by the bits of a mask.
+const MAX_LOADED: usize = 32;
+/// Maximum number of steps for one island. An island that needs more is hardly ever solved.
+const MAX_STEPS: usize = 6;
+/// Maximum number of other manifolds with which a manifold is coupled when it is eliminated. It admits chains and keeps
+/// piles away, in which a step would cost more than the sweeps it replaces.
+const MAX_DEGREE: u32 = 3;
+/// Upper bound of the cost of a step, in sweeps over the same manifolds: 3 were measured for chains, and at the largest
+/// degree there are three times as many blocks.
+const STEP_COST_SWEEPS: usize = 8;
+/// Velocity change of the last sweep below which the result of all steps is kept although it is not exact, m/s.
+const ACCEPTABLE_M_PER_S: f64 = 1e-6;
+/// Softness added to each equation, relative to its own compliance, so that the system is never singular.
+const SOFTNESS: f64 = 1e-9;
+/// End of a list of manifolds.
+const END: u32 = u32::MAX;
+
+/// A 3×3 matrix by rows: first normal, second normal, tangent.
+type Matrix = [[f64; 3]; 3];
+
+/// Result of the direct solve of a tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// Whether every island is solved.
+    pub is_solved: bool,
+    /// Upper bound of the cost, in sweeps over all manifolds.
+    pub cost_sweeps: usize,
+}
+
+/// Scratch memory of the direct solve.
+#[derive(Clone, Debug)]
+pub struct DirectSolver {
+    islands: Islands,
+    /// For each body that represents an island, the first manifold of the island, or `END`.
+    first: Vec<u32>,
+    /// For each manifold, the next manifold of its island, or `END`.
+    next: Vec<u32>,
+    /// Manifolds of the present island.
+    members: Vec<u32>,
+    /// What the members were before the first step.
+    saved: Vec<Saved>,
+    system: System,
+}
+
+/// Impulses of a manifold and velocities of its two bodies.
+#[derive(Clone, Copy, Debug)]
+struct Saved {
+    impulse: BlockImpulse,
+    mode: Mode,
+    velocities: [(Vector2<f64>, f64); 2],
+}
+
+impl DirectSolver {
+    /// Preallocates memory for a scene with these numbers of manifolds and bodies.
+    pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
+        Self {
+            islands: Islands::with_capacity(bodies),
+            first: vec![END; bodies],
+            next: Vec::with_capacity(manifolds),
+            members: Vec::with_capacity(MAX_MANIFOLDS),
+            saved: Vec::with_capacity(MAX_MANIFOLDS),
+            system: System::with_capacity(bodies),
+        }
+    }
+
+    /// Solves the islands that are small enough, from impulses that a sweep left. Real-time: one pass over the
+    /// manifolds, and for each manifold of a small island at most `MAX_STEPS` steps with a sweep after each.
+    pub fn run(
+        &mut self,
+        manifolds: &mut [Manifold],
+        solver_bodies: &mut SolverBodies,
+        dynamic_bodies: &[usize],
+    ) -> Outcome {
+        self.find_islands(manifolds, solver_bodies, dynamic_bodies);
+        let (mut all_solved, mut cost) = (true, 0);
+        for &body in dynamic_bodies {
+            if self.first[body] == END {
+                continue;
+            }
+            let (is_solved, steps) = if self.gather(body) { self.solve(manifolds, solver_bodies) } else { (false, 0) };
+            all_solved &= is_solved;
+            cost += self.members.len() * (1 + steps * (1 + STEP_COST_SWEEPS));
+        }
+        Outcome { is_solved: all_solved, cost_sweeps: cost.div_ceil(manifolds.len()) }
+    }
+
+    /// Lists the manifolds of each island, in order.
+    fn find_islands(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies, dynamic_bodies: &[usize]) {
+        self.islands.find(manifolds, &solver_bodies.all, dynamic_bodies);
+        for &body in dynamic_bodies {
+            self.first[body] = END;
+        }
+        self.next.clear();
+        self.next.resize(manifolds.len(), END);
+        for (index, manifold) in manifolds.iter().enumerate().rev() {
+            let dynamic = usize::from(solver_bodies.all[manifold.bodies[0]].inverse_mass == 0.0);
+            let island = self.islands.root(manifold.bodies[dynamic]);
+            self.next[index] = self.first[island];
+            self.first[island] = index as u32;
+        }
+    }
+
+    /// Collects the members of the island that a body represents. Returns whether there are at most `MAX_MANIFOLDS`.
+    fn gather(&mut self, body: usize) -> bool {
+        self.members.clear();
+        let mut index = self.first[body];
+        while index != END && self.members.len() < MAX_MANIFOLDS {
+            self.members.push(index);
+            index = self.next[index as usize];
+        }
+        index == END
+    }
+
+    /// Solves the present island. Returns whether it is solved, and the number of steps made.
+    fn solve(&mut self, manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) -> (bool, usize) {
+        if self.sweep(manifolds, solver_bodies) < EXACT_M_PER_S {
+            return (true, 0);
+        }
+        self.save(manifolds, solver_bodies);
+        let mut change = f64::INFINITY;
+        for steps in 0..MAX_STEPS {
+            if !self.system.step(&self.members, manifolds, solver_bodies) {
+                self.restore(manifolds, solver_bodies);
+                return (false, steps);
+            }
+            change = self.sweep(manifolds, solver_bodies);
+            if change < EXACT_M_PER_S {
+                return (true, steps + 1);
+            }
+        }
+        // Written so that a change that is not a number counts as a failure.
+        let is_acceptable = change < ACCEPTABLE_M_PER_S;
+        if !is_acceptable {
+            self.restore(manifolds, solver_bodies);
+        }
+        (is_acceptable, MAX_STEPS)
+    }
+
+    /// Solves each manifold of the island once; returns the largest change of a velocity, m/s.
+    fn sweep(&self, manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) -> f64 {
+        let mut change = Change::default();
+        for &index in &self.members {
+            relax::<Ordinary>(&mut manifolds[index as usize], solver_bodies, &mut change);
+        }
+        change.largest
+    }
+
+    fn save(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies) {
+        let velocity = |body: usize| (solver_bodies.all[body].velocity, solver_bodies.all[body].angular_velocity);
+        self.saved.clear();
+        self.saved.extend(self.members.iter().map(|&index| {
+            let Manifold { impulse, mode, bodies, .. } = manifolds[index as usize];
+            Saved { impulse, mode, velocities: bodies.map(velocity) }
+        }));
+    }
+
+    fn restore(&self, manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) {
+        for (&index, saved) in self.members.iter().zip(&self.saved) {
+            let manifold = &mut manifolds[index as usize];
+            (manifold.impulse, manifold.mode) = (saved.impulse, saved.mode);
+            for (&body, &(velocity, angular_velocity)) in manifold.bodies.iter().zip(&saved.velocities) {
+                let solver_body = &mut solver_bodies.all[body];
+                (solver_body.velocity, solver_body.angular_velocity) = (velocity, angular_velocity);
+            }
+        }
+    }
+}
+
+/// The linear system of an island: for each loaded manifold, three equations for the changes of its impulses.
+#[derive(Clone, Debug)]
+struct System {
+    /// Manifolds that carry load, with their equations.
+    loaded: Vec<(usize, Equations)>,
+    /// For each body, a mask of the loaded manifolds that act on it.
+    acting: Vec<u32>,
+    /// For each loaded manifold, a mask of the others that act on the same dynamic bodies.
+    coupled: [u32; MAX_LOADED],
+    /// Loaded manifolds in the order of elimination, each with a mask of those that are coupled with it at that time.
+    order: Vec<(usize, u32)>,
+    /// Blocks of the matrix: the row of block (i, j) is i · `MAX_LOADED` + j.
+    blocks: Vec<Matrix>,
+    /// Right-hand side, then the solution.
+    values: [[f64; 3]; MAX_LOADED],
+}
+
+/// The equations of a manifold in its present mode.
+#[derive(Clone, Copy, Debug)]
+struct Equations {
+    /// Whether each point carries load: then its gap must not change beyond its bias; otherwise its impulse is zero.
+    loaded: [bool; 2],
+    /// For a sliding contact, the friction coefficient with the sign of the slip; `None` if it sticks.
+    slides: Option<f64>,
+}
+
+impl Equations {
+    /// Returns the equations of a manifold; `None` if it carries no load.
+    fn new(manifold: &Manifold) -> Option<Self> {
+        let (points, slides) = match manifold.mode {
+            Mode::Open => return None,
+            Mode::Stick(points) => (points, None),
+            Mode::SlideForward(points) => (points, Some(manifold.friction)),
+            Mode::SlideBack(points) => (points, Some(-manifold.friction)),
+        };
+        let loaded = [points != Loaded::Second, points != Loaded::First && manifold.count == 2];
+        (manifold.impulse != BlockImpulse::default()).then_some(Self { loaded, slides })
+    }
+
+    /// Returns the number of equations that prescribe a velocity.
+    fn count(&self) -> usize {
+        usize::from(self.loaded[0]) + usize::from(self.loaded[1]) + usize::from(self.slides.is_none())
+    }
+
+    /// Returns a block of K without the rows of the equations that do not prescribe a velocity.
+    fn velocity_rows(&self, mut block: Matrix) -> Matrix {
+        if !self.loaded[0] {
+            block[0] = [0.0; 3];
+        }
+        if !self.loaded[1] {
+            block[1] = [0.0; 3];
+        }
+        if self.slides.is_some() {
+            block[2] = [0.0; 3];
+        }
+        block
+    }
+
+    /// Returns the block of the manifold with itself.
+    fn own_block(&self, manifold: &Manifold) -> Matrix {
+        let m = &manifold.mass;
+        let mut block = self.velocity_rows([[m.n11, m.n12, m.n1t], [m.n12, m.n22, m.n2t], [m.n1t, m.n2t, m.tt]]);
+        if let Some(signed_friction) = self.slides {
+            block[2] = [signed_friction, signed_friction, 1.0];
+        }
+        for (row, entries) in block.iter_mut().enumerate() {
+            if self.loaded.get(row) == Some(&false) {
+                entries[row] = 1.0;
+            }
+            entries[row] *= 1.0 + SOFTNESS;
+        }
+        block
+    }
+
+    /// Returns the right-hand side of the manifold's equations.
+    fn values(&self, manifold: &Manifold, solver_bodies: &SolverBodies) -> [f64; 3] {
+        let BlockImpulse { normal, tangent } = manifold.impulse;
+        let normal_value = |point: usize| {
+            if self.loaded[point] {
+                -(manifold.normal_speed(&solver_bodies.all, point) + manifold.bias[point])
+            } else {
+                -normal[point]
+            }
+        };
+        let tangent_value = match self.slides {
+            None => -manifold.slip_speed(&solver_bodies.all),
+            Some(signed_friction) => -(tangent + signed_friction * (normal[0] + normal[1])),
+        };
+        [normal_value(0), normal_value(1), tangent_value]
+    }
+}
+
+impl System {
+    fn with_capacity(bodies: usize) -> Self {
+        Self {
+            loaded: Vec::with_capacity(MAX_LOADED),
+            acting: vec![0; bodies],
+            coupled: [0; MAX_LOADED],
+            order: Vec::with_capacity(MAX_LOADED),
+            blocks: vec![[[0.0; 3]; 3]; MAX_LOADED * MAX_LOADED],
+            values: [[0.0; 3]; MAX_LOADED],
+        }
+    }
+
+    /// Solves the equations of the loaded manifolds in their present modes and applies the changes of the impulses,
+    /// even if they leave the contact law. Returns whether the island is suitable; if not, nothing is changed.
+    fn step(&mut self, members: &[u32], manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) -> bool {
+        if !self.collect(members, manifolds, solver_bodies) || !self.find_order() {
+            return false;
+        }
+        self.assemble(manifolds, solver_bodies);
+        self.eliminate();
+        self.substitute();
+        for (&(index, _), &[first, second, tangent]) in self.loaded.iter().zip(&self.values) {
+            let change = BlockImpulse { normal: [first, second], tangent };
+            let manifold = &mut manifolds[index];
+            manifold.impulse.normal[0] += first;
+            manifold.impulse.normal[1] += second;
+            manifold.impulse.tangent += tangent;
+            manifold.apply_impulse(solver_bodies, &change);
+        }
+        true
+    }
+
+    /// Collects the loaded manifolds and finds which of them are coupled. Returns false if there are more than
+    /// `MAX_LOADED`, or more equations than velocities, so that the impulses are not determined.
+    fn collect(&mut self, members: &[u32], manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
+        self.loaded.clear();
+        let mut equations = 0;
+        for &index in members {
+            let manifold = &manifolds[index as usize];
+            let Some(own) = Equations::new(manifold) else { continue };
+            if self.loaded.len() == MAX_LOADED {
+                return false;
+            }
+            equations += own.count();
+            self.loaded.push((index as usize, own));
+            for body in manifold.bodies {
+                self.acting[body] = 0;
+            }
+        }
+        let mut velocities = 0;
+        for (position, &(index, _)) in self.loaded.iter().enumerate() {
+            for body in manifolds[index].bodies {
+                if solver_bodies.all[body].inverse_mass > 0.0 {
+                    velocities += if self.acting[body] == 0 { 3 } else { 0 };
+                    self.acting[body] |= 1 << position;
+                }
+            }
+        }
+        for (position, &(index, _)) in self.loaded.iter().enumerate() {
+            let [a, b] = manifolds[index].bodies;
+            self.coupled[position] = (self.acting[a] | self.acting[b]) & !(1 << position);
+        }
+        equations <= velocities
+    }
+
+    /// Finds an order of elimination by minimum degree. Returns false if a degree exceeds `MAX_DEGREE`.
+    fn find_order(&mut self) -> bool {
+        let count = self.loaded.len();
+        let mut coupled = self.coupled;
+        let mut left = (0..count).fold(0, |mask, position| mask | 1u32 << position);
+        self.order.clear();
+        for _ in 0..count {
+            let Some(position) = least_coupled(&coupled, left) else { return false };
+            let others = coupled[position];
+            left &= !(1 << position);
+            self.order.push((position, others));
+            for other in bits(others) {
+                coupled[other] = (coupled[other] | others) & left & !(1 << other);
+            }
+        }
+        true
+    }
+
+    /// Computes the blocks and the right-hand side.
+    fn assemble(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies) {
+        for (i, (index, own)) in self.loaded.iter().enumerate() {
+            let manifold = &manifolds[*index];
+            self.values[i] = own.values(manifold, solver_bodies);
+            self.blocks[at(i, i)] = own.own_block(manifold);
+            for j in bits(self.coupled[i]).filter(|&j| j > i) {
+                let (other_index, other) = &self.loaded[j];
+                let coupling = coupling(manifold, &manifolds[*other_index], solver_bodies);
+                self.blocks[at(i, j)] = own.velocity_rows(coupling);
+                self.blocks[at(j, i)] = other.velocity_rows(transposed(&coupling));
+            }
+        }
+    }
+
+    /// Eliminates the manifolds in order. Leaves the inverse of each pivot in its own block.
+    fn eliminate(&mut self) {
+        for &(pivot, others) in &self.order {
+            let inverse = inverse(&self.blocks[at(pivot, pivot)]);
+            self.blocks[at(pivot, pivot)] = inverse;
+            let value = self.values[pivot];
+            for row in bits(others) {
+                let factor = product(&self.blocks[at(row, pivot)], &inverse);
+                subtract(&mut self.values[row], &times(&factor, &value));
+                for column in bits(others) {
+                    let change = product(&factor, &self.blocks[at(pivot, column)]);
+                    let block = &mut self.blocks[at(row, column)];
+                    if row != column && self.coupled[row] >> column & 1 == 0 {
+                        *block = [[0.0; 3]; 3];
+                    }
+                    subtract_multiple(block, 1.0, &change);
+                }
+                self.coupled[row] |= others & !(1 << row);
+            }
+        }
+    }
+
+    /// Computes the solution from the eliminated system, last manifold first.
+    fn substitute(&mut self) {
+        for &(pivot, others) in self.order.iter().rev() {
+            let mut value = self.values[pivot];
+            for column in bits(others) {
+                subtract(&mut value, &times(&self.blocks[at(pivot, column)], &self.values[column]));
+            }
+            self.values[pivot] = times(&self.blocks[at(pivot, pivot)], &value);
+        }
+    }
+}
+
+/// Returns the manifold of a mask with the fewest couplings; `None` if all have more than `MAX_DEGREE`. The search ends
+/// at one with a single coupling, the end of a chain.
+fn least_coupled(coupled: &[u32; MAX_LOADED], mask: u32) -> Option<usize> {
+    let mut best = (None, MAX_DEGREE + 1);
+    for position in bits(mask) {
+        let degree = coupled[position].count_ones();
+        if degree < best.1 {
+            best = (Some(position), degree);
+            if degree <= 1 {
+                break;
+            }
+        }
+    }
+    best.0
+}
+
+/// Returns the block of K between two manifolds: the change of the velocities of the first by the impulses of the
+/// second.
+fn coupling(one: &Manifold, other: &Manifold, solver_bodies: &SolverBodies) -> Matrix {
+    let mut block = [[0.0; 3]; 3];
+    for (side, &body) in one.bodies.iter().enumerate() {
+        for (other_side, &other_body) in other.bodies.iter().enumerate() {
+            if body == other_body && solver_bodies.all[body].inverse_mass > 0.0 {
+                let through_body = if solver_bodies.has_coupled_mass(body) {
+                    coupling_through_tool(body, (one, side), (other, other_side), solver_bodies)
+                } else {
+                    coupling_through(&solver_bodies.all[body], (one, side), (other, other_side))
+                };
+                // An impulse on one body acts with the opposite sign on the other.
+                subtract_multiple(&mut block, if side == other_side { -1.0 } else { 1.0 }, &through_body);
+            }
+        }
+    }
+    block
+}
+
+/// Returns the part of the coupling of two manifolds that acts through a body on the given sides of the manifolds.
+#[inline]
+fn coupling_through(
+    body: &SolverBody,
+    (one, side): (&Manifold, usize),
+    (other, other_side): (&Manifold, usize),
+) -> Matrix {
+    let (arms, other_arms) = (arms(one, side), arms(other, other_side));
+    let (linear, about) = (body.augmented_inverse_mass, body.augmented_inverse_inertia);
+    let (nn, nt) = (linear * one.normal.dot(&other.normal), linear * one.normal.dot(&other.tangent));
+    let tn = linear * one.tangent.dot(&other.normal);
+    // Both frames have the same handedness, so t·t′ = n·n′.
+    let row = |arm: f64, normal: f64, tangent: f64| {
+        let arm = about * arm;
+        [normal + arm * other_arms[0], normal + arm * other_arms[1], tangent + arm * other_arms[2]]
+    };
+    [row(arms[0], nn, nt), row(arms[1], nn, nt), row(arms[2], tn, nn)]
+}
+
+/// Does the same as [`coupling_through`] for a tool whose mass matrix is not diagonal.
+fn coupling_through_tool(
+    tool: usize,
+    (one, side): (&Manifold, usize),
+    (other, other_side): (&Manifold, usize),
+    solver_bodies: &SolverBodies,
+) -> Matrix {
+    let direction = |manifold: &Manifold, arm: f64, row: usize| {
+        let axis = if row == 2 { manifold.tangent } else { manifold.normal };
+        Vector3::new(axis.x, axis.y, arm)
+    };
+    let (arms, other_arms) = (arms(one, side), arms(other, other_side));
+    std::array::from_fn(|row| {
+        let along = direction(one, arms[row], row);
+        std::array::from_fn(|column| {
+            solver_bodies.compliance(tool, along, direction(other, other_arms[column], column))
+        })
+    })
+}
+
+/// Returns the arms of a manifold's three impulses about one of its bodies, m.
+#[inline]
+fn arms(manifold: &Manifold, side: usize) -> [f64; 3] {
+    let [first, second] = manifold.arm[side];
+    [first, second, manifold.slip_arm[side]]
+}
+
+/// Returns the positions of the ones in a mask, lowest first.
+#[inline]
+fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let position = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (position < MAX_LOADED).then_some(position)
+    })
+}
+
+/// Returns the index of a block.
+#[inline]
+fn at(row: usize, column: usize) -> usize {
+    row * MAX_LOADED + column
+}
+
+// The functions below are written out entry by entry: with loops or closures over arrays, a step costs almost twice as
+// much.
+
+#[inline]
+fn subtract(from: &mut [f64; 3], change: &[f64; 3]) {
+    from[0] -= change[0];
+    from[1] -= change[1];
+    from[2] -= change[2];
+}
+
+#[inline]
+fn subtract_multiple(from: &mut Matrix, factor: f64, change: &Matrix) {
+    for (row, change) in from.iter_mut().zip(change) {
+        subtract(row, &[factor * change[0], factor * change[1], factor * change[2]]);
+    }
+}
+
+#[inline]
+fn times(a: &Matrix, v: &[f64; 3]) -> [f64; 3] {
+    [dot(&a[0], v), dot(&a[1], v), dot(&a[2], v)]
+}
+
+#[inline]
+fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[inline]
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    let columns = transposed(b);
+    [times(&columns, &a[0]), times(&columns, &a[1]), times(&columns, &a[2])]
+}
+
+#[inline]
+fn transposed(a: &Matrix) -> Matrix {
+    let [[a00, a01, a02], [a10, a11, a12], [a20, a21, a22]] = *a;
+    [[a00, a10, a20], [a01, a11, a21], [a02, a12, a22]]
+}
+
+/// Returns the inverse by cofactors.
+#[inline]
+fn inverse(a: &Matrix) -> Matrix {
+    let [[a00, a01, a02], [a10, a11, a12], [a20, a21, a22]] = *a;
+    let (c00, c01, c02) = (a11 * a22 - a12 * a21, a12 * a20 - a10 * a22, a10 * a21 - a11 * a20);
+    let scale = 1.0 / (a00 * c00 + a01 * c01 + a02 * c02);
+    [
+        [scale * c00, scale * (a02 * a21 - a01 * a22), scale * (a01 * a12 - a02 * a11)],
+        [scale * c01, scale * (a00 * a22 - a02 * a20), scale * (a02 * a10 - a00 * a12)],
+        [scale * c02, scale * (a01 * a20 - a00 * a21), scale * (a00 * a11 - a01 * a10)],
+    ]
+}

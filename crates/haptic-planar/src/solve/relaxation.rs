@@ -1,0 +1,67 @@
+//! Relaxation of one manifold: solves its contact law exactly against the velocities that the other manifolds left.
+
+use crate::collide::warm_start::{BlockImpulse, Mode};
+use crate::solve::block::{Block, InverseEffectiveMass};
+use crate::solve::manifold::Manifold;
+use crate::solve::policy::Policy;
+use crate::solve::solver_body::SolverBodies;
+
+/// Velocity change below which the solution counts as exact, m/s.
+pub(super) const EXACT_M_PER_S: f64 = 1e-9;
+
+/// Impulse assigned to every manifold before each sweep of a forced step, N·s, so that the block has to search for its
+/// mode.
+const FORCED_IMPULSE: BlockImpulse = BlockImpulse { normal: [1e-6; 2], tangent: 0.0 };
+
+/// Change made by a sweep.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Change {
+    /// Squared change in the norm of the diagonal of K.
+    pub(super) square: f64,
+    /// Largest change of a velocity, m/s.
+    pub(super) largest: f64,
+}
+
+impl Change {
+    #[inline]
+    fn add(&mut self, mass: &InverseEffectiveMass, delta: &BlockImpulse) {
+        let [d1, d2, dt] = [delta.normal[0] * mass.n11, delta.normal[1] * mass.n22, delta.tangent * mass.tt];
+        self.square += delta.normal[0] * d1 + delta.normal[1] * d2 + delta.tangent * dt;
+        // Plain comparisons, because a maximum that handles NaN costs three times as much here.
+        for size in [d1.abs(), d2.abs(), dt.abs()] {
+            if size > self.largest {
+                self.largest = size;
+            }
+        }
+    }
+}
+
+/// Solves one manifold for the present velocities of its bodies and adds its change to `change`.
+#[inline]
+pub(super) fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, change: &mut Change) {
+    if P::FORCED {
+        manifold.mode = Mode::Open;
+        manifold.impulse = FORCED_IMPULSE;
+    }
+    let n1 = manifold.normal_speed(&solver_bodies.all, 0) + manifold.bias[0];
+    let n2 = if manifold.count == 2 {
+        manifold.normal_speed(&solver_bodies.all, 1) + manifold.bias[1]
+    } else {
+        f64::INFINITY
+    };
+    let [p1, p2] = manifold.impulse.normal;
+    let pt = manifold.impulse.tangent;
+    if p1 == 0.0 && p2 == 0.0 && pt == 0.0 && n1 >= 0.0 && n2 >= 0.0 {
+        return;
+    }
+    let m = &manifold.mass;
+    let slip = manifold.slip_speed(&solver_bodies.all);
+    let block =
+        Block { mass: m, friction: manifold.friction, impulse: manifold.impulse, normal: [n1, n2], tangent: slip };
+    let (new, mode) = block.solve(manifold.mode, &mut manifold.factor);
+    let delta = BlockImpulse { normal: [new.normal[0] - p1, new.normal[1] - p2], tangent: new.tangent - pt };
+    change.add(m, &delta);
+    manifold.mode = mode;
+    manifold.impulse = new;
+    manifold.apply_impulse(solver_bodies, &delta);
+}
