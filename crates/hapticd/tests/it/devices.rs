@@ -1,4 +1,4 @@
-//! Complete runs with emulated devices on pseudo-terminals. No test here asserts a time.
+//! Complete runs with emulated devices on pseudo-terminals. No test here depends on timing.
 
 use crate::common::{Folder, Process};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{ChildStdout, Command, Output, Stdio};
 
-/// Folder of a test with an emulated device at `port`; dropping it ends the emulation and removes the folder.
+/// A test folder with an emulated device at `port`; dropping it ends the emulation and removes the folder.
 struct Bench {
     folder: Folder,
     _emulator: Process,
@@ -41,7 +41,7 @@ impl Bench {
         (serde_json::from_slice(&output.stdout).unwrap(), log)
     }
 
-    /// Waits for a line of the emulator with this text and returns the line; fails if the emulator ends first.
+    /// Waits for an emulator line with this text and returns it; fails if the emulator ends first.
     fn wait_for(&mut self, text: &str) -> String {
         self.wait_for_any(&[text])
     }
@@ -132,7 +132,7 @@ fn first_second(line: &str) -> f64 {
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Returns the forces of the motor in a time range of the trace, N.
+/// Returns the motor forces in a time range of the trace, N.
 fn forces_between(trace: &Path, from_s: f64, to_s: f64) -> Vec<f64> {
     let text = std::fs::read_to_string(trace).unwrap();
     let rows = text.lines().skip(1).map(|row| row.split(',').map(|cell| cell.parse().unwrap()).collect::<Vec<f64>>());
@@ -207,7 +207,7 @@ fn a_board_that_contradicts_the_file_is_rejected_with_the_correction() {
     assert!(text.contains("not in the native protocol; check `kind` and `baud`"), "{text}");
 }
 
-/// Root could open a terminal without permission bits, so the test drops that right.
+/// Root could open a terminal without permission bits, so the test drops that capability.
 #[test]
 fn a_port_without_permission_is_rejected_with_the_remedy() {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
@@ -230,7 +230,7 @@ fn a_port_without_permission_is_rejected_with_the_remedy() {
     assert!(text.contains("permission denied on ") && text.contains("; run scripts/install-udev"), "{text}");
 }
 
-/// A failed measurement writes nothing and leaves no force, whatever the load of the machine.
+/// A failed measurement writes nothing and leaves no force, however busy the machine is.
 #[test]
 fn a_device_that_is_unplugged_midway_or_stuck_is_not_measured_and_nothing_is_written() {
     let midway: &[&str] = &["--die-after", "6", "--dead-for", "100"];
