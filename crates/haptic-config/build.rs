@@ -20,7 +20,7 @@ fn main() {
     fs::write(out.join("builtin_files.rs"), code).expect("OUT_DIR is writable");
 }
 
-/// Returns names and paths of the TOML files in a folder, with the default one first and the others sorted by name.
+/// Returns the names and paths of the TOML files in a folder, the default one first and the others sorted by name.
 fn files(folder: &Path, default: &str) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let paths = entries.map(|entry| entry.expect("the folder can be listed").path());

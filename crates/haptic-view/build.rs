@@ -1,4 +1,4 @@
-//! Embeds every file of `assets/`, so that no list of them has to be maintained.
+//! Embeds every file of `assets/`, so that no list of files has to be maintained.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn main() -> io::Result<()> {
     fs::write(out.join("assets.rs"), code)
 }
 
-/// Collects all files of a folder and its subfolders. Hidden files belong to editors and are skipped.
+/// Collects all files in a folder and its subfolders, except hidden files, which belong to editors.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     println!("cargo:rerun-if-changed={}", folder.display());
     for entry in fs::read_dir(folder)? {

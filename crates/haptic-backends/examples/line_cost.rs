@@ -1,10 +1,10 @@
-//! Measures the cost of a serial line in the tick and its round trip, with three methods on one emulated board: a plain
+//! Measures the round trip of a serial line and its cost in the tick, with three methods on one emulated board: a plain
 //! client of the `serialport` crate that waits for each answer, reading and writing in the tick, and `SerialDevice`
 //! with its reader thread.
 //!
-//! The three methods take turns, so that other load on the machine affects all of them. The medians and the minima of
-//! all turns are printed at the end. The program fails if the 99th percentile of the round trip of `SerialDevice`, as
-//! the median of all turns, is more than 1.3 times that of the plain client.
+//! The three methods take turns, so that other load on the machine affects all of them. The medians and minima over all
+//! turns are printed at the end. The program fails if the 99th percentile of the `SerialDevice` round trip, as a median
+//! over all turns, is more than 1.3 times the value for the plain client.
 //!
 //! `cargo run --release -p haptic-backends --example line_cost -- [TICKS [TURNS]]`
 
@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const TICK_NS: u64 = 1_000_000;
-/// Largest permitted ratio of the round trip of `SerialDevice` to that of the plain client.
+/// Largest permitted ratio between the round trips of `SerialDevice` and the plain client.
 const MAX_RATIO: f64 = 1.3;
 
 fn request(name: &str, priority: u8) -> ThreadRequest {
@@ -88,7 +88,7 @@ impl Figures {
         }
     }
 
-    /// Returns each figure at this rank among the turns; rank 0 is the minimum.
+    /// Returns each figure at this rank over all turns; rank 0 is the minimum.
     fn at_rank(rank: usize, turns: &[Self]) -> Self {
         let of = |field: fn(&Self) -> f64| {
             let mut values: Vec<f64> = turns.iter().map(field).collect();
@@ -133,7 +133,7 @@ fn open_session(plain: &mut TTYPort, protocol: &mut dyn Protocol) -> OpenSession
     }
 }
 
-/// Measures a plain client, which writes and then waits for the answer.
+/// Measures a plain client that writes a command and then waits for the answer.
 fn plain_client(port: &Path, ticks: u32) -> Figures {
     let monitor = Arc::new(LinkMonitor::default());
     let builder = serialport::new(port.display().to_string(), 1_000_000).timeout(Duration::from_millis(50));
@@ -163,10 +163,10 @@ fn in_the_tick(port: &Path, ticks: u32) -> Figures {
     Figures::of(Some(&cost), &monitor)
 }
 
-/// Measures `SerialDevice`: the tick reads a slot and writes, and a thread receives.
+/// Measures `SerialDevice`: the tick reads a slot and writes to the port, while a thread receives.
 ///
-/// Like the plain client, the tick writes only when the last command has been answered. Otherwise a stall of five
-/// milliseconds would delay five commands here, but only one command of the plain client.
+/// Like the plain client, the tick writes only after the last command has been answered. Otherwise, a stall of five
+/// milliseconds would delay five commands here but only one of the plain client.
 fn with_a_reader_thread(port: &Path, ticks: u32) -> Figures {
     let (monitor, name) = (Arc::new(LinkMonitor::default()), port.display().to_string());
     let find = Box::new(move || Ok(name.clone()));
@@ -194,7 +194,7 @@ const WAYS: [Way; 3] = [
     ("write from the tick, a thread listens", with_a_reader_thread),
 ];
 
-/// Prints and returns the figures of all methods at one rank among the turns.
+/// Prints and returns the figures of all methods at one rank.
 fn tell_all(what: &str, place: usize, figures: &[Vec<Figures>; 3]) -> [Figures; 3] {
     println!("{what}:");
     let chosen = figures.each_ref().map(|turns| Figures::at_rank(place, turns));

@@ -1,6 +1,6 @@
-//! Lists the connected devices that `/sys` describes. This module lists the serial ports of USB devices, and its
-//! submodule `usb` lists HID and input devices. No port is opened, because that would raise its DTR line, which resets
-//! many boards.
+//! Lists connected devices as described in `/sys`. This module lists the serial ports of USB devices, and its submodule
+//! `usb` lists HID and input devices. No port is opened, because that would raise its DTR line, which resets many
+//! boards.
 
 mod usb;
 
@@ -40,7 +40,7 @@ impl Found {
     }
 
     /// Returns the text of a minimal device file for this device. A device on a serial port is identified by its serial
-    /// number, if it has one that needs no escaping, because port names change.
+    /// number if that needs no escaping, because port names change.
     pub fn device_file(&self) -> String {
         let is_serial = KINDS.iter().any(|kind| kind.name == self.backend && kind.keys.contains(&"port"));
         let (key, place) = match (is_serial, self.has_plain_number()) {
@@ -94,8 +94,8 @@ fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
     missing
 }
 
-/// Returns an error message with the remedy if the user lacks permission to open a node, otherwise nothing. The node is
-/// not opened.
+/// Returns an error message with a remedy if the user lacks permission to open a node; empty otherwise. The node is not
+/// opened.
 fn missing_rights(node: &Path) -> Vec<String> {
     use rustix::fs::{Access, access};
     let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";

@@ -18,7 +18,7 @@ pub trait Link {
     /// If the device is gone.
     fn send(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits at most `within` for bytes, reads them into `buffer` and returns their number; zero if none arrived.
+    /// Waits at most `within` for bytes, reads them into `buffer` and returns the number read; zero if none arrived.
     ///
     /// # Errors
     /// If the device is gone.
@@ -28,7 +28,7 @@ pub trait Link {
 /// Runs a handshake until it succeeds or fails, or until `stop` is set.
 ///
 /// # Errors
-/// The outer error is that of the link, or `Interrupted` if `stop` is set. The inner error is that of the handshake.
+/// The outer error is a link error, or `Interrupted` if `stop` is set. The inner error is a handshake error.
 pub fn run_handshake(
     link: &mut dyn Link,
     handshake: &mut dyn Handshake,
@@ -50,7 +50,7 @@ pub fn run_handshake(
     Err(io::ErrorKind::Interrupted.into())
 }
 
-/// Returns the current time on the monotonic clock. Protocols do not call this; they take the time as an argument.
+/// Returns the time on the monotonic clock. Protocols do not call this; they take the time as an argument.
 pub fn now() -> MonotonicNs {
     MonotonicNs(monotonic_ns())
 }

@@ -1,4 +1,4 @@
-//! The table of backends: one entry for each kind of hardware.
+//! Table of backends, one for each kind of hardware.
 //!
 //! A new kind needs a submodule with its [`Backend`] and an entry in [`BACKENDS`].
 
@@ -25,8 +25,7 @@ pub struct Backend {
     pub spec: &'static KindSpec,
     /// Opens the configured device, ready to be read and written.
     pub open: fn(&DeviceConfig, &OpenContext) -> OpenResult,
-    /// Recognises a device before it is opened. None if devices of this kind cannot be recognised before they are
-    /// opened.
+    /// Recognises a device before it is opened. `None` if devices of this kind can be recognised only after opening.
     pub recognise: Option<fn(&Candidate<'_>) -> Option<Recognised>>,
 }
 
@@ -36,14 +35,15 @@ pub type OpenResult = Result<Box<dyn Device>, OpenError>;
 /// Parameters for opening a device, in addition to its configuration.
 #[derive(Clone, Debug)]
 pub struct OpenContext {
-    /// Priority of the real-time loop. Threads that serve a device run below it, so that they never delay the loop.
+    /// Priority of the real-time loop. Threads that serve a device have a lower priority, so that they never delay the
+    /// loop.
     pub loop_priority: u8,
-    /// Program and arguments that run [`crate::serial::dead_man::run_dead_man`]; None to run without a dead-man
+    /// Program and arguments that run [`crate::serial::dead_man::run_dead_man`]; `None` to run without a dead-man
     /// process.
     pub dead_man: Option<(PathBuf, Vec<String>)>,
 }
 
-/// A connected device, as the kernel describes it.
+/// A connected device, as described by the kernel.
 #[derive(Clone, Copy, Debug)]
 pub enum Candidate<'a> {
     /// Serial port of a USB device.
@@ -55,7 +55,7 @@ pub enum Candidate<'a> {
     },
     /// HID device.
     Hid(&'a HidrawInfo),
-    /// Device of the kernel's input layer.
+    /// Device in the kernel's input layer.
     Input(&'a NodeInfo),
 }
 
@@ -68,7 +68,7 @@ pub struct Recognised {
     pub capabilities: String,
 }
 
-/// All backends. If several recognise a device, the last of them in this list drives it.
+/// All backends. If several recognise a device, the last of them drives it.
 pub static BACKENDS: [&Backend; 6] =
     [&serial::BACKEND, &haply::BACKEND, &odrive::BACKEND, &hid_pid::BACKEND, &hid_native::BACKEND, &evdev::BACKEND];
 
@@ -83,12 +83,12 @@ pub static KINDS: Kinds = &{
     kinds
 };
 
-/// Returns the backend of a kind; None for kinds without hardware.
+/// Returns the backend of a kind; `None` for kinds without hardware.
 pub fn backend_of(kind: &KindSpec) -> Option<&'static Backend> {
     BACKENDS.iter().copied().find(|backend| backend.spec == kind)
 }
 
-/// Returns the kind of the backend that would drive a connected device, and the properties of the device; None if no
+/// Returns the kind of the backend that would drive a connected device, and the properties of the device; `None` if no
 /// backend recognises it.
 pub fn recognise(candidate: &Candidate<'_>) -> Option<(&'static KindSpec, Recognised)> {
     BACKENDS.iter().rev().find_map(|backend| Some((backend.spec, backend.recognise?(candidate)?)))

@@ -4,7 +4,7 @@
 //! [`haptic_device::Device`]. [`discovery`] lists the connected devices. [`serial`] drives boards on a serial line,
 //! [`hid`] drives USB joysticks and boards, and [`evdev`] drives devices with a kernel driver. [`native`] is the native
 //! protocol for serial lines and HID reports, [`threaded`] contains the device type for links that may block, and
-//! [`pantograph`] contains the kinematics of linkages whose motors rotate while the handle moves in the plane.
+//! [`pantograph`] contains the kinematics of five-bar linkages.
 //!
 //! ```
 //! use haptic_backends::kinds::{OpenContext, backend_of};

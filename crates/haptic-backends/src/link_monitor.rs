@@ -1,6 +1,5 @@
-//! Statistics of a link: commands sent, answered and lost, and their round-trip times. The transmit half records
-//! commands in the tick, the receive half records answers on its own thread, and both take their sequence numbers from
-//! one counter.
+//! Link statistics: commands sent, answered and lost, and their round-trip times. The transmit half records commands in
+//! the tick, the receive half records answers on its own thread, and both draw sequence numbers from one counter.
 
 use haptic_device::{LinkStatistics, MonotonicNs, RoundTrip};
 use haptic_realtime::histogram::Histogram;
@@ -19,12 +18,12 @@ pub struct LinkMonitor {
     sent_at_ns: [AtomicU64; NUMBERS],
     next_sequence: AtomicU8,
     commands: AtomicU64,
-    /// Number of commands that were answered or counted as lost.
+    /// Number of commands answered or counted as lost.
     settled: AtomicU64,
     counters: Mutex<Counters>,
 }
 
-/// Counters that the receiving thread updates.
+/// Counters updated by the receiving thread.
 struct Counters {
     round_trips: Box<Histogram>,
     frames_lost: u64,
@@ -74,15 +73,15 @@ impl LinkMonitor {
         self.commands.load(Ordering::Acquire)
     }
 
-    /// Number of commands in flight: sent, and neither answered nor counted as lost.
+    /// Number of commands in flight: sent, but neither answered nor counted as lost.
     ///
     /// Real-time: two atomic loads.
     pub fn in_flight(&self) -> u64 {
         self.commands().saturating_sub(self.settled.load(Ordering::Acquire))
     }
 
-    /// Records that a command was answered. Returns the time at which it was sent, or None if it was not in flight. Not
-    /// real-time: takes a lock.
+    /// Records that a command was answered. Returns the time at which it was sent, or `None` if it was not in flight.
+    /// Not real-time: takes a lock.
     pub fn record_answer(&self, sequence: u8, now: MonotonicNs) -> Option<MonotonicNs> {
         let sent_at = MonotonicNs(self.sent_at_ns[usize::from(sequence)].swap(NOT_SENT, Ordering::AcqRel));
         (sent_at.0 != NOT_SENT).then(|| {

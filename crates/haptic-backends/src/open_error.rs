@@ -1,4 +1,4 @@
-//! Errors that occur when a device is opened.
+//! Errors that occur while opening a device.
 
 use crate::protocol::HandshakeError;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub enum OpenError {
     Port(PortError),
     /// No connected device matches the device file.
     NotFound {
-        /// Description of the device that the backend needs.
+        /// Description of the device required by the backend.
         wanted: &'static str,
         /// List of the connected devices; empty if there are none.
         present: String,
@@ -32,7 +32,7 @@ pub enum OpenError {
         /// False if the user lacks permission to open the node.
         is_permitted: bool,
     },
-    /// The device lacks a feature that the backend needs, as described by the text.
+    /// The device lacks a feature required by the backend, as described by the text.
     Unsupported(String),
     /// The device rejected a request.
     Rejected {
@@ -45,7 +45,7 @@ pub enum OpenError {
     Handshake(HandshakeError),
     /// The link was lost during the handshake, or a thread could not be started, as described by the text.
     System(String),
-    /// An error together with the name of the device or port that it concerns.
+    /// An error with the name of the device or port.
     Of {
         /// Name of the device or port.
         device: String,

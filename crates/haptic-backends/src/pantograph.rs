@@ -15,8 +15,8 @@ use nalgebra::{Matrix2, Vector2};
 /// poses the sine is above 0.2.
 const MIN_LINK_SINE: f64 = 1e-3;
 
-/// Maximum excess of the magnitude of a cosine over 1 that is attributed to rounding at the edge of the travel. With a
-/// larger excess, the handle position counts as unreachable.
+/// Maximum excess of a cosine's magnitude over 1 that is attributed to rounding at the edge of the travel. Beyond it,
+/// the handle position is unreachable.
 const EDGE_ROUNDING: f64 = 1e-12;
 
 /// Reason the kinematics have no solution for a pose.
@@ -58,7 +58,7 @@ pub struct Pantograph {
     pub base_m: f64,
 }
 
-/// Motor angles of the linkage, with the positions of its elbows and its handle.
+/// Motor angles of the linkage, and the positions of its elbows and handle.
 #[derive(Clone, Copy, Debug)]
 struct Pose {
     angles_rad: Vector2<f64>,
@@ -75,14 +75,14 @@ impl Pantograph {
     /// Linkage of the older Haply kit.
     pub const HAPLY_KIT: Self = Self { upper_link_m: 0.05, lower_link_m: 0.07, base_m: 0.02 };
 
-    /// Returns the handle position, m, for two motor angles.
+    /// Returns the handle position for two motor angles, m.
     ///
     /// Real-time: four trigonometric functions, two square roots.
     pub fn handle_m(&self, angles_rad: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
         Ok(self.pose(angles_rad)?.handle_m)
     }
 
-    /// Returns the motor angles, rad, from −π to π, for a handle position.
+    /// Returns the motor angles for a handle position, rad, from −π to π.
     ///
     /// Real-time: four inverse and four plain trigonometric functions.
     pub fn angles_rad(&self, handle_m: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
@@ -101,14 +101,14 @@ impl Pantograph {
 
     /// Returns the Jacobian from motor speeds to handle velocity, m/rad.
     ///
-    /// Real-time: as [`Self::handle_m`], plus four trigonometric functions and one 2×2 inverse.
+    /// Real-time: same as [`Self::handle_m`], plus four trigonometric functions and one 2×2 inverse.
     pub fn jacobian(&self, angles_rad: Vector2<f64>) -> Result<Matrix2<f64>, PoseError> {
         Ok(self.jacobian_at(&self.pose(angles_rad)?))
     }
 
     /// Returns the motor torques, N·m, that apply a force to the hand.
     ///
-    /// Real-time: as [`Self::jacobian`].
+    /// Real-time: same as [`Self::jacobian`].
     pub fn torques_n_m(&self, angles_rad: Vector2<f64>, force_n: Vector2<f64>) -> Result<Vector2<f64>, PoseError> {
         Ok(self.jacobian(angles_rad)?.tr_mul(&force_n))
     }

@@ -1,17 +1,17 @@
 //! Protocols as pure state machines: a handshake, a receive half and a transmit half.
 //!
 //! None of them has a clock or a port: bytes and times are arguments, and bytes and samples are results. A protocol can
-//! therefore be tested without a device, and the same protocol can be used on serial lines and in HID reports.
+//! therefore be tested without a device and used both on serial lines and in HID reports.
 
 use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs, WriteError};
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Capacity of [`TxBytes`], bytes. Commands have at most 64 bytes, the size of a full-speed USB packet; some messages
-/// of handshakes are longer.
+/// Capacity of [`TxBytes`], bytes. Commands are at most 64 bytes long, the size of a full-speed USB packet; some
+/// handshake messages are longer.
 pub const TX_MAX: usize = 128;
 
-/// Bytes to send, in a buffer of fixed capacity.
+/// Bytes to send, in a fixed-capacity buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxBytes {
     bytes: [u8; TX_MAX],
@@ -61,12 +61,12 @@ pub struct Sample {
     pub position_m: Vector2<f64>,
     /// Handle velocity, device frame, m/s.
     pub velocity_m_per_s: Vector2<f64>,
-    /// Motor angles of a linkage whose torques depend on them, rad; otherwise zero.
+    /// Motor angles, rad, for linkages whose torques depend on them; zero otherwise.
     pub joints_rad: Vector2<f64>,
     /// Health of the device.
     pub health: Health,
-    /// Earliest time at which the sample can have been taken: the time at which the command that it answers was sent,
-    /// or the time of reception if that is unknown.
+    /// Earliest time at which the sample can have been taken: the time at which the command it answers was sent, or the
+    /// time of reception if that is unknown.
     pub taken_at: MonotonicNs,
     /// Sequence number of the sample; wraps.
     pub sequence: u32,
@@ -98,7 +98,7 @@ pub enum HandshakeError {
     NotUnderstood {
         /// Number of bytes received.
         bytes: usize,
-        /// Description of the expected answer, for the error message.
+        /// Description of the expected answer for the error message.
         expected: &'static str,
     },
     /// The firmware uses an incompatible version of the protocol.
@@ -115,18 +115,18 @@ pub enum HandshakeError {
         /// Number of axes of the board.
         found: u8,
     },
-    /// The board is not the one from the first session.
+    /// The board differs from the one in the first session.
     OtherBoard {
-        /// Serial number of the board from the first session.
+        /// Serial number of the board in the first session.
         wanted: String,
         /// Serial number of the board that answered.
         found: String,
     },
-    /// The device rejected or did not answer a request. The text gives the reason.
+    /// The device rejected or did not answer a request. The text states the reason.
     Refused(String),
-    /// The arm is not at its home stop during setup.
+    /// The arm was not at its home stop during setup.
     NotHome {
-        /// Angles that the encoders report, in whole degrees.
+        /// Angles reported by the encoders, in whole degrees.
         found_deg: (i32, i32),
         /// Angles at the home stop, in whole degrees.
         home_deg: (i32, i32),
@@ -193,7 +193,7 @@ pub enum Step {
     Failed(HandshakeError),
 }
 
-/// Opens a session with a device on a link that was just opened.
+/// Opens a session with a device on a newly opened link.
 pub trait Handshake: Send {
     /// Handles received bytes.
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs);
@@ -202,7 +202,7 @@ pub trait Handshake: Send {
     fn step(&mut self, now: MonotonicNs) -> Step;
 }
 
-/// A session with a device that is ready for commands.
+/// An open session with a device that is ready for commands.
 pub struct OpenSession {
     /// Identity of the device, such as its name and serial number.
     pub identity: Identity,
@@ -216,7 +216,7 @@ pub struct OpenSession {
 
 /// Transmit half of a protocol: encodes efforts as bytes.
 pub trait TransmitHalf: Send {
-    /// Encodes an effort as a command that is sent at `now`. `newest` is the newest sample from the device.
+    /// Encodes an effort as a command to be sent at `now`. `newest` is the newest sample from the device.
     ///
     /// # Errors
     /// If the effort is not finite; the command then requests zero force.
@@ -224,7 +224,7 @@ pub trait TransmitHalf: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn encode(&mut self, effort: Effort, newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>);
 
-    /// Withdraws the last encoded command, which was not sent and will not be.
+    /// Withdraws the last encoded command, because it will not be sent.
     ///
     /// Real-time: constant.
     fn cancel_last(&mut self) {}
@@ -236,24 +236,24 @@ pub trait TransmitHalf: Send {
 /// Result of handling received bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Received {
-    /// Newest sample in these bytes, if any.
+    /// Newest sample in the received bytes, if any.
     pub sample: Option<Sample>,
-    /// Bytes to send at once, if any, such as a request to arm after a fault.
+    /// Bytes to send immediately, if any, such as an arm request after a fault.
     pub reply: Option<TxBytes>,
 }
 
 /// Receive half of a protocol: decodes bytes into samples.
 pub trait ReceiveHalf: Send {
-    /// Handles received bytes. It is also called with an empty slice when no bytes arrive.
+    /// Handles received bytes. Also called with an empty slice when no bytes arrive.
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received;
 }
 
-/// A protocol with its settings. It opens one session at the start and another after every loss of the link.
+/// A protocol with its settings. It opens a session at the start and after every loss of the link.
 pub trait Protocol: Send {
-    /// Starts a handshake on a link that was just opened.
+    /// Starts a handshake on a newly opened link.
     fn start_handshake(&mut self, now: MonotonicNs) -> Box<dyn Handshake>;
 
-    /// Returns the bytes that the dead-man process sends to end all force; None for devices that have a watchdog.
+    /// Returns the bytes that the dead-man process sends to end all force; `None` for devices that have a watchdog.
     fn dead_man_frame(&self) -> Option<TxBytes> {
         None
     }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Intervals between attempts to reconnect and between log messages about them.
+/// Intervals between reconnection attempts and between log messages about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reconnect {
     /// Pause between two attempts.
@@ -14,8 +14,8 @@ pub struct Reconnect {
 }
 
 impl Reconnect {
-    /// Calls `attempt` until it connects or `stop` is set. `attempt` returns None while it is too early to try. Returns
-    /// the connection, or None if `stop` is set.
+    /// Calls `attempt` until it connects or `stop` is set. `attempt` returns `None` while it is too early to try.
+    /// Returns the connection, or `None` if `stop` is set.
     pub fn run<C, E: Display>(
         &self,
         stop: &AtomicBool,
@@ -49,7 +49,7 @@ pub fn log_reconnected(name: &str) {
     tracing::info!("{name}: reconnected; force re-engages");
 }
 
-/// Selects the errors to log: each error that differs from the previous one, and one of every `every` errors. Digits
+/// Selects the errors to log: each error that differs from the previous one, and one in every `every` errors. Digits
 /// are ignored in the comparison, because numbers may change with every attempt.
 struct LogFilter {
     every: u32,

@@ -7,11 +7,11 @@ use nalgebra::Vector2;
 /// Conversion from the counts and efforts of one axis to metres and newtons at the handle, and back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AxisScale {
-    /// Displacement of the handle per count, m; negative if counts decrease along the axis of the device frame.
+    /// Handle displacement per count, m; negative if counts decrease along the axis of the device frame.
     pub m_per_count: f64,
     /// Count at the origin of the device frame.
     pub centre_counts: f64,
-    /// Ends of the travel, device frame, m; the lower end first.
+    /// Ends of travel, device frame, m: minimum, maximum.
     pub travel_m: (f64, f64),
     /// Force at full effort, N.
     pub full_scale_n: f64,
@@ -33,8 +33,8 @@ impl AxisScale {
         }
     }
 
-    /// Returns the scale of an axis whose range of counts spans `span_m`, which is negative if counts decrease along
-    /// the axis of the device frame.
+    /// Returns the scale of an axis whose range of counts spans `span_m`. A negative span means that counts decrease
+    /// along the axis of the device frame.
     pub fn from_range(range_counts: (f64, f64), centre_counts: f64, span_m: f64, full_scale_n: f64) -> Self {
         let m_per_count = span_m / (range_counts.1 - range_counts.0);
         let scale = Self { m_per_count, centre_counts, travel_m: (0.0, 0.0), full_scale_n };
@@ -42,12 +42,12 @@ impl AxisScale {
         Self { travel_m: (ends_m.0.min(ends_m.1), ends_m.0.max(ends_m.1)), ..scale }
     }
 
-    /// Returns the position of the handle at the given counts, device frame, m.
+    /// Returns the handle position for the given counts, device frame, m.
     pub fn position_m(&self, counts: f64) -> f64 {
         (counts - self.centre_counts) * self.m_per_count
     }
 
-    /// Returns the effort, Q15, that applies a force, clamped to full scale; zero if the force is NaN.
+    /// Returns the effort for a force, Q15, clamped to full scale; zero if the force is NaN.
     ///
     /// Real-time: one division.
     pub fn effort_q15(&self, force_n: f64) -> i16 {
@@ -56,15 +56,15 @@ impl AxisScale {
         libm::round(force_n / self.full_scale_n * full).clamp(-full, full) as i16
     }
 
-    /// Returns the largest effort, Q15, whose force does not exceed `max_force_n`.
+    /// Returns the largest effort whose force does not exceed `max_force_n`, Q15.
     pub fn limit_q15(&self, max_force_n: f64) -> u16 {
         let full = f64::from(FULL_SCALE_Q15);
         (max_force_n / self.full_scale_n * full).clamp(0.0, full) as u16
     }
 }
 
-/// Returns the limits of a device with these axes. The weakest axis limits the force, and the travel of a missing axis
-/// is unlimited.
+/// Returns the limits of a device with these axes. The weakest axis limits the force; the travel of a missing axis is
+/// unlimited.
 pub fn limits(scales: &[AxisScale], rate_hz: f64) -> Limits {
     let end_m =
         |end: fn(&AxisScale) -> f64, missing: f64| Vector2::from_fn(|axis, _| scales.get(axis).map_or(missing, end));
@@ -76,7 +76,7 @@ pub fn limits(scales: &[AxisScale], rate_hz: f64) -> Limits {
     }
 }
 
-/// Returns the largest displacement of the handle per count among the axes, m.
+/// Returns the largest handle displacement per count of all axes, m.
 pub fn encoder_step_m(scales: &[AxisScale]) -> f64 {
     scales.iter().map(|scale| scale.m_per_count.abs()).fold(0.0, f64::max)
 }

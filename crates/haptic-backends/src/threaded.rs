@@ -33,12 +33,12 @@ use std::time::Duration;
 
 /// Time for which a device that reports only changes counts as present after the last successful read or write, ns.
 const PRESENT_NS: u64 = 100_000_000;
-/// Maximum wait of a thread before it checks again whether the device is being closed.
+/// Maximum time for which a thread waits before it checks again whether the device is being closed.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 /// Maximum wait for the threads to end when the device is closed.
 const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
-/// Finds, opens and arms a device, at the start and after every loss.
+/// Finds, opens and arms a device, initially and after every loss.
 pub trait Connector: Send {
     /// Connects to the device and arms it with zero force. Setting `stop` interrupts the attempt.
     ///
@@ -55,21 +55,21 @@ pub struct Connection {
     pub sending: Box<dyn Transmitter>,
 }
 
-/// Content of one message from a device.
+/// Contents of one message from a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Received {
-    /// No message arrived in time, or the message contained neither a position nor the condition of the device.
+    /// No message arrived in time, or the message contained neither a position nor a condition.
     Nothing,
     /// Position of the handle, device frame, m, and the reason the device applies no force, if any. The time of
-    /// reception counts as the time of the sample; the velocity is estimated.
+    /// reception is used as the sample time; the velocity is estimated.
     Position(Vector2<f64>, Option<FaultCode>),
     /// A complete sample.
     Measurement(Measurement),
-    /// Reason the device applies no force now, if any, from a message without a position.
+    /// Reason the device currently applies no force, if any, from a message without a position.
     Condition(Option<FaultCode>),
 }
 
-/// A complete sample of a device. Position and velocity are those of the handle, device frame.
+/// A complete sample from a device. Position and velocity refer to the handle, device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
     /// Position, m.
@@ -84,13 +84,13 @@ pub struct Measurement {
 
 /// Receiving direction of a link.
 pub trait Receiver: Send {
-    /// Waits at most `wait` for the next message and returns its content.
+    /// Waits at most `wait` for the next message and returns its contents.
     ///
     /// # Errors
     /// If the device is gone.
     fn receive(&mut self, wait: Duration) -> io::Result<Received>;
 
-    /// Returns the reporting mode of the device. The silence of a device that streams counts as a loss.
+    /// Returns the reporting mode of the device. If a device streams, silence counts as a loss.
     fn reporting_mode(&self) -> ReportingMode {
         ReportingMode::Unknown
     }
@@ -103,14 +103,14 @@ pub enum ReportingMode {
     Streams,
     /// The device sends a sample only when something has changed.
     ReportsChanges,
-    /// One of the two; the mode is detected from the samples.
+    /// One of these two; the mode is detected from the samples.
     Unknown,
 }
 
 /// Result of [`Transmitter::send`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
-    /// A message was written; more may follow at once.
+    /// A message was written; another may follow immediately.
     Again,
     /// Nothing to write before this time, unless the effort changes.
     Idle {
@@ -126,8 +126,8 @@ pub enum SendOutcome {
 
 /// Sending direction of a link.
 pub trait Transmitter: Send {
-    /// Writes at most one message that brings the force of the device closer to `force_n`, device frame. `is_new` is
-    /// true if the tick has written an effort since the last call.
+    /// Writes at most one message that brings the device's force closer to `force_n`, device frame. `is_new` is true if
+    /// the tick has written an effort since the last call.
     ///
     /// # Errors
     /// If the device is gone.
@@ -137,7 +137,7 @@ pub trait Transmitter: Send {
     fn disable(&mut self);
 }
 
-/// Starts a thread of a device, with real-time priority if the system grants it. A priority of 0 requests an ordinary
+/// Starts a device thread, with real-time priority if the system grants it. A priority of 0 requests an ordinary
 /// thread.
 fn start_thread(name: &str, priority: u8, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
     if priority == 0 {
@@ -155,14 +155,14 @@ fn start_thread(name: &str, priority: u8, body: impl FnOnce() + Send + 'static) 
     spawn(request, |_| body()).map(drop)
 }
 
-/// Newest state of the device, which the receiving thread passes to the tick.
+/// Newest state of the device, passed from the receiving thread to the tick.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     position_m: Vector2<f64>,
     velocity_m_per_s: Vector2<f64>,
     /// Time of the sample on the monotonic clock, ns; 0 before the first one.
     at_ns: u64,
-    /// Reason the device applies no force now, if any.
+    /// Reason the device currently applies no force, if any.
     fault: Option<FaultCode>,
     /// Newest fault, even if it has ended.
     newest_fault: Option<FaultCode>,
@@ -196,7 +196,7 @@ impl Sample {
 struct Shared {
     is_connected: AtomicBool,
     is_closing: AtomicBool,
-    /// Whether the sending thread holds a transmitter. While it does, nothing else may write to the device.
+    /// Whether the sending thread holds a transmitter. If so, nothing else may write to the device.
     is_held: AtomicBool,
     /// Time of the last successful read or write, monotonic clock, ns.
     alive_ns: AtomicU64,
@@ -211,10 +211,10 @@ pub struct ThreadedDevice {
     efforts: LatestWriter<Effort>,
     samples: LatestReader<Sample>,
     sender: Thread,
-    /// Channel that is disconnected when both threads have ended: each thread drops its sender when it ends.
+    /// Channel that is disconnected once both threads have ended, because each thread drops its sender when it ends.
     ended: mpsc::Receiver<()>,
     sequence: u32,
-    /// Value of [`Sample::faults`] that the tick read last.
+    /// Value of [`Sample::faults`] last read by the tick.
     faults_read: u32,
     is_closed: bool,
 }
@@ -304,7 +304,7 @@ impl Device for ThreadedDevice {
         &self.limits
     }
 
-    /// Real-time: a swap of two slots and two atomic loads.
+    /// Real-time: one slot swap and two atomic loads.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         let newer = self.samples.read_if_new().copied();
         let is_new = newer.is_some();
@@ -326,7 +326,7 @@ impl Device for ThreadedDevice {
         }
     }
 
-    /// Real-time: a swap of two slots, and one system call that wakes the sending thread if it sleeps.
+    /// Real-time: one slot swap, and one system call to wake the sending thread if it is asleep.
     fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
         let force_n = effort.force_n;
         let is_finite = (force_n.x.abs() + force_n.y.abs()).is_finite();
@@ -362,8 +362,8 @@ impl Drop for ThreadedDevice {
     }
 }
 
-/// Returns the velocity of a device that has reported no change since the newest sample: that of the sample, or zero
-/// once the sample is old.
+/// Returns the velocity of a device that has reported no change since the newest sample: the velocity of the sample, or
+/// zero once the sample is old.
 fn settled(sample: &Sample, now: MonotonicNs) -> Vector2<f64> {
     let is_old = now.0.saturating_sub(sample.at_ns) > STREAM_GAP_NS;
     if is_old { Vector2::zeros() } else { sample.velocity_m_per_s }

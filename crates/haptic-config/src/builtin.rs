@@ -1,4 +1,4 @@
-//! Built-in files, which are compiled in so that the program runs from any folder without other files.
+//! Built-in files, compiled in so that the program runs from any folder without other files.
 
 use crate::error::{FileErrors, Problem};
 use crate::source::Source;
@@ -24,12 +24,11 @@ pub static PROFILES: Library = Library { kind: "profile", entries: PROFILE_FILES
 pub static DEVICES: Library = Library { kind: "device", entries: DEVICE_FILES };
 
 impl Library {
-    /// Opens a built-in or, if there is none of that name, a file; `folder` is the folder to which a relative path
-    /// refers. Built-ins come first, so that the same command has the same meaning in every folder; `./word` always
-    /// names a file.
+    /// Opens a built-in or, if there is none with that name, a file. Relative paths refer to `folder`. Built-ins take
+    /// precedence, so that the same command means the same in every folder; `./word` always names a file.
     ///
     /// # Errors
-    /// If there is neither a built-in nor a readable file of that name.
+    /// If there is neither a built-in nor a readable file with that name.
     pub fn open(&self, name: &str, folder: Option<&Path>) -> Result<Source, FileErrors> {
         if let Some(source) = self.built_in(name) {
             return Ok(source);

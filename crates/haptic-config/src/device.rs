@@ -1,4 +1,4 @@
-//! Device files: kind, address, model, and the simulated hand of a simulated device.
+//! Device files: kind, address, model, and the hand of a simulated device.
 
 use crate::error::FileErrors;
 use crate::kind::FileKind;
@@ -13,7 +13,7 @@ use haptic_device::{DeviceModel, HandModel, Path};
 /// Reads a device file whose kind is one of `kinds`.
 ///
 /// # Errors
-/// If the text has problems; all of them are listed.
+/// If the text has problems; the error lists all of them.
 pub fn load(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors> {
     load_device(source, kinds).map_err(|errors| FileKind::Device.explain(source, errors))
 }
@@ -24,7 +24,7 @@ fn load_device(source: &Source, kinds: Kinds) -> Result<DeviceConfig, FileErrors
     document.finish(Some(device))
 }
 
-/// Returns the top-level keys that device files may have, for the test that compares them with the table in
+/// Returns the permitted top-level keys of device files, for the test that compares them with the table in
 /// [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
@@ -58,8 +58,8 @@ fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
     device
 }
 
-/// Returns a warning for each key without effect. Such a key is not an error, because a file may serve several kinds,
-/// one of which is chosen.
+/// Returns a warning for each key without effect. Such a key is not an error, because a file may contain the keys of
+/// several kinds.
 fn ignored_keys(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Vec<String> {
     let mut keys: Vec<&'static str> = Vec::new();
     for key in kinds.iter().flat_map(|kind| kind.keys) {
@@ -97,8 +97,8 @@ fn address(root: &Section<'_>, default_baud: u32) -> Address {
     }
 }
 
-/// Reads the variant for a kind that has variants. For other kinds the key has no effect, but its value must be a
-/// variant of some kind.
+/// Reads the variant. For a kind without variants the key has no effect, but its value must still be a variant of some
+/// kind.
 fn variant(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Option<&'static str> {
     let choices = |names: &[&'static str]| names.iter().map(|name| (*name, Some(*name))).collect::<Vec<_>>();
     match kind.variants {
@@ -135,7 +135,7 @@ fn watchdog_s(root: &Section<'_>, default: f64) -> f64 {
     watchdog_s
 }
 
-/// Assumed damping of hardware whose damping was not measured, N·s/m: low, so that the stability margins are
+/// Damping assumed for hardware whose damping was not measured, N·s/m. It is low, so that the stability margins are
 /// conservative.
 const ASSUMED_DAMPING_N_S_PER_M: f64 = 0.05;
 
@@ -177,7 +177,7 @@ fn hand(root: &Section<'_>, kind: &KindSpec) -> Option<HandModel> {
     Some(hand)
 }
 
-/// Reports the problems for which [`Path`] rejects the rows, at their locations.
+/// Reports each problem for which [`Path`] rejects the rows, at its location.
 fn check_path(section: &Section<'_>, hand: &HandModel) {
     let rows = &hand.path;
     if let Some([start_s, ..]) = rows.first().filter(|[start_s, ..]| *start_s < 0.0) {

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// Problem in a file.
+/// A problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
-    /// Name of the file as the user gave it.
+    /// Name of the file, as given by the user.
     pub file: String,
     /// Location of the problem; `None` if it concerns the whole file.
     pub position: Option<Position>,
-    /// Key with the problem, such as `body[2].friction`; empty if the problem has no key.
+    /// Key with the problem, such as `body[2].friction`; empty if the problem concerns no key.
     pub key: String,
     /// Description of the problem.
     pub problem: String,
@@ -17,17 +17,17 @@ pub struct Problem {
     pub remedy: String,
 }
 
-/// Position in a text, as line and column.
+/// A position in a text: line and column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Position {
-    /// Number of the line, counted from 1.
+    /// Line number, counted from 1.
     pub line: usize,
-    /// Number of the character in the line, counted from 1.
+    /// Character number within the line, counted from 1.
     pub column: usize,
 }
 
 impl Problem {
-    /// Creates a problem with the whole file.
+    /// Creates a problem that concerns the whole file.
     pub fn in_file(file: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (problem, remedy) = (problem.into(), remedy.into());
         Self { file: file.to_owned(), position: None, key: String::new(), problem, remedy }
@@ -53,7 +53,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems in a file, in the order of the file; at least one.
+/// All problems in a file, in file order; at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileErrors(pub Vec<Problem>);
 

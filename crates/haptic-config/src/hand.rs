@@ -10,7 +10,7 @@ const HEADER: [&str; 3] = ["t_s", "x_m", "y_m"];
 /// Reads a hand file.
 ///
 /// # Errors
-/// If the file has a problem; the first one is reported, with its location.
+/// If the file has a problem; only the first is reported, with its location.
 pub fn load(source: &Source) -> Result<Path, FileErrors> {
     load_hand(source).map_err(|errors| FileKind::Hand.explain(source, errors))
 }

@@ -51,8 +51,8 @@ const KEYS: [(FileKind, &[&str]); 3] = [
 const MAX_SLIPS: usize = 2;
 
 impl FileKind {
-    /// Detects the kind of a file: the kind to which most of the file's keys belong or, if no key belongs to any kind,
-    /// the kind whose keys most of them resemble. A `.csv` file is a prescribed hand.
+    /// Detects the kind of a file: the kind with the most matching keys or, if no key matches, the kind whose keys most
+    /// of them resemble. A `.csv` file is a prescribed hand.
     ///
     /// # Errors
     /// If the text is not TOML or no key identifies a kind.
@@ -66,7 +66,7 @@ impl FileKind {
     }
 
     /// Returns the errors of a file that was read as this kind. If the file is of another kind and has no key of this
-    /// one, the wrong kind is the only error returned, because the keys are then not mistakes.
+    /// one, the only error is the wrong kind, because the keys themselves are not mistakes.
     pub fn explain(self, source: &Source, errors: FileErrors) -> FileErrors {
         match Self::detect(source) {
             Ok(kind) if kind != self && !self.has_a_key_of(source) => kind.instead_of(self, source),
@@ -74,7 +74,7 @@ impl FileKind {
         }
     }
 
-    /// Whether the file has a key of this kind.
+    /// Whether the file has any key of this kind.
     fn has_a_key_of(self, source: &Source) -> bool {
         let Ok(document) = Document::parse(source) else { return false };
         KEYS.iter().any(|(kind, keys)| *kind == self && score(document.table(), keys, 0) > 0)
@@ -88,7 +88,7 @@ impl FileKind {
         Problem::in_file(&source.name, problem, remedy).into()
     }
 
-    /// Returns the name of the kind, which is also that of its command-line flag.
+    /// Returns the name of the kind, which is also the name of its command-line flag.
     fn name(self) -> &'static str {
         match self {
             Self::Scene => "scene",

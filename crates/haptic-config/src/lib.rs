@@ -1,12 +1,12 @@
-//! Parsers of scene, profile, device and hand files: from text to checked types.
+//! Parsers for scene, profile, device and hand files: from text to checked types.
 //!
 //! A [`source::Source`] is the text of a file or of a built-in. [`scene::load`], [`profile::load`], [`device::load`]
 //! and [`hand::load`] parse it and check every value once. They return plain data that the rest of the program can rely
 //! on, or [`error::FileErrors`]: all problems with file, line, column, key and remedy. [`setup::Setup`] opens a profile
-//! together with the scene and the device that it names, and a hand file if one is given; [`stability`] and
-//! [`proposals`] assess the result.
+//! together with its scene and device, and a hand file if one is given; [`stability`] and [`proposals`] assess the
+//! result.
 //!
-//! The crate links no server, no terminal and no device I/O.
+//! The crate does not link any server, terminal or device I/O.
 //!
 //! ```
 //! use haptic_config::scene;

@@ -1,4 +1,4 @@
-//! Finds bodies that overlap at the start. No motion leads to such a state, so it is a mistake in the file, and the
+//! Finds bodies that overlap at the start. No motion leads to such a state, so an overlap is a mistake in the file. The
 //! bodies would jump apart.
 
 use haptic_planar::scene::Scene;
@@ -7,10 +7,10 @@ use haptic_planar::shape::closest::{Seed, penetration_m, track};
 use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use std::collections::BTreeMap;
 
-/// Largest permitted overlap, m, to allow for rounded numbers in a file.
+/// Largest permitted overlap, m. Allows for rounded numbers in a file.
 const ALLOWED_M: f64 = 1e-4;
 
-/// Pair of overlapping bodies.
+/// A pair of overlapping bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// Index of the earlier body in the file.
@@ -21,15 +21,15 @@ pub struct Overlap {
     pub depth_m: f64,
 }
 
-/// Piece at its start pose, and its bounding box.
+/// A piece at its start pose, with its bounding box.
 struct StartPiece<'s> {
     piece: &'s Piece,
     placed: PlacedPiece,
     around: Aabb,
 }
 
-/// Returns at most `max` pairs of bodies that overlap by more than the permitted depth. Each pair is listed once, and
-/// the pairs are ordered by the later body.
+/// Returns at most `max` pairs of bodies that overlap by more than the permitted depth. Each pair is listed once; pairs
+/// are ordered by the later body.
 ///
 /// The pieces are sorted along x, so that only neighbours are compared.
 pub fn find(scene: &Scene, max: usize) -> Vec<Overlap> {

@@ -1,4 +1,4 @@
-//! Profile files: a scene, a device, and the settings between them.
+//! Profile files: a scene, a device, and settings.
 
 use crate::builtin::{DEVICES, Library, SCENES};
 use crate::error::{FileErrors, Problem};
@@ -19,9 +19,9 @@ use std::path::PathBuf;
 /// Contents of a profile file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Scene that the profile names.
+    /// Scene named in the profile.
     pub scene: Reference,
-    /// Device that the profile names.
+    /// Device named in the profile.
     pub device: Reference,
     /// Gains of the coupling between hand and tool.
     pub coupling: Gains,
@@ -39,23 +39,23 @@ pub struct Profile {
     pub source: Source,
 }
 
-/// Reference to a file or a built-in.
+/// A reference to a file or a built-in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// Path of the file or name of the built-in.
     pub name: String,
-    /// Folder to which a relative path refers; `None` for the working directory.
+    /// Folder for relative paths; `None` for the working directory.
     pub folder: Option<PathBuf>,
-    /// Location of the key in the profile; `None` if the name comes from a flag or is a default.
+    /// Location of the key in the profile; `None` if the name comes from a flag or a default.
     location: Option<Problem>,
 }
 
 /// Limits that protect the hand and the device: the keys of `[safety]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Protection {
-    /// Limits, with the default ramp of hardware if the profile gives no ramp.
+    /// Limits, with the default ramp for hardware if the profile gives no ramp.
     limits: Safety,
-    /// Whether the profile gives the engagement ramp.
+    /// Whether the profile specifies the engagement ramp.
     ramp_is_given: bool,
 }
 
@@ -68,7 +68,7 @@ impl Protection {
     }
 }
 
-/// Settings that are permitted on simulated devices only, with their locations in the profile.
+/// Settings permitted only on simulated devices, with their locations in the profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulationOnlySettings(Vec<(SimulationOnly, Problem)>);
 
@@ -97,7 +97,7 @@ impl SimulationOnlySettings {
 pub struct Realtime {
     /// Service rate of the device, Hz; a divisor of 1000.
     pub rate_hz: u32,
-    /// Core that the loop is pinned to; `None` if the daemon chooses one.
+    /// Core to pin the loop to; `None` to let the daemon choose.
     pub cpu: Option<u32>,
     /// Priority of the real-time thread, 1 to 99.
     pub priority: u8,
@@ -110,7 +110,7 @@ pub struct Realtime {
 /// Reads a profile file.
 ///
 /// # Errors
-/// If the text has problems; all of them are listed.
+/// If the text has problems; the error lists all of them.
 pub fn load(source: &Source) -> Result<Profile, FileErrors> {
     load_profile(source).map_err(|errors| FileKind::Profile.explain(source, errors))
 }
@@ -121,8 +121,7 @@ fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
     document.finish(Some(profile))
 }
 
-/// Returns the top-level keys that profiles may have, for the test that compares them with the table in
-/// [`crate::kind`].
+/// Returns the permitted top-level keys of profiles, for the test that compares them with the table in [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     let root = empty.root();
@@ -136,7 +135,7 @@ impl Reference {
         Self { name: name.to_owned(), folder: None, location: None }
     }
 
-    /// Whether the reference names a different file from `other`; the location of the key is ignored.
+    /// Whether the reference names a different file than `other`; the location of the key is ignored.
     pub fn differs_from(&self, other: &Self) -> bool {
         (&self.name, &self.folder) != (&other.name, &other.folder)
     }
@@ -144,7 +143,7 @@ impl Reference {
     /// Opens the file, or the built-in of the library.
     ///
     /// # Errors
-    /// If it cannot be opened. If the name comes from a profile, the error has the location of the key in the profile.
+    /// If it cannot be opened. If the name comes from a profile, the error gives the location of the key.
     pub fn open(&self, library: &Library) -> Result<Source, FileErrors> {
         library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
     }
@@ -235,7 +234,7 @@ fn realtime(section: &Section<'_>) -> Realtime {
     realtime
 }
 
-/// Reads the service rate, Hz. The tick is fixed at 1 ms; a device can be served in every n-th tick.
+/// Reads the service rate, Hz. The tick is fixed at 1 ms, but a device can be served every n-th tick.
 fn rate_hz(section: &Section<'_>) -> u32 {
     let rate = section.whole("rate_hz", 1000, 1..=1000);
     if 1000 % rate != 0 {

@@ -16,7 +16,7 @@ pub struct Proposal {
     pub displayed_stiffness_n_per_m: f64,
 }
 
-/// Two proposals for the gains on a device.
+/// Two sets of proposed gains for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Proposals {
     /// Gains that are passive with any hand and any world.
@@ -26,7 +26,7 @@ pub struct Proposals {
 }
 
 impl Proposals {
-    /// Computes the proposals in the world frame, like the gains in profiles. `scale` is world metres per device metre.
+    /// Computes the proposals in the world frame, as used in profiles. `scale` is world metres per device metre.
     pub fn new(device: &WorstAxisModel, scale: f64) -> Self {
         let proposal = |gains: Gains| {
             let displayed = Margins::of(device, &HandImpedance::NOMINAL, &gains, 1.0, None).displayed_stiffness_n_per_m;
@@ -60,7 +60,7 @@ impl fmt::Display for Proposals {
     }
 }
 
-/// Rounds down to three significant digits. Rounding must not make a proposal stiffer.
+/// Rounds down to three significant digits, because rounding must not make a proposal stiffer.
 fn three_digits(value: f64) -> f64 {
     if !(value > 0.0 && value.is_finite()) {
         return value;

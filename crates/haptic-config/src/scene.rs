@@ -12,13 +12,13 @@ use haptic_planar::scene::description::{
 use haptic_planar::scene::{Place, Scene, SceneError, UnknownName};
 use nalgebra::Vector2;
 
-/// Maximum number of overlaps reported; a grid with a wrong pitch has thousands.
+/// Maximum number of overlaps reported; a grid with a wrong pitch can have thousands.
 const MAX_OVERLAPS_REPORTED: usize = 10;
 
 /// Reads a scene file and builds the scene.
 ///
 /// # Errors
-/// If the text has problems, which are all listed, or if the scene cannot be built.
+/// If the text has problems, which the error lists, or if the scene cannot be built.
 pub fn load(source: &Source) -> Result<Scene, FileErrors> {
     load_scene(source).map_err(|errors| FileKind::Scene.explain(source, errors))
 }
@@ -33,17 +33,17 @@ fn load_scene(source: &Source) -> Result<Scene, FileErrors> {
     document.finish(scene)
 }
 
-/// Returns the top-level keys that scene files may have, for the test that compares them with the table in
+/// Returns the permitted top-level keys of scene files, for the test that compares them with the table in
 /// [`crate::kind`].
 #[cfg(test)]
 pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
     SceneSections::new(empty).root.asked_keys()
 }
 
-/// Reads a scene file without building the scene. Overlaps, for example, are not checked.
+/// Reads a scene file without building the scene, so overlaps, for example, are not checked.
 ///
 /// # Errors
-/// If the text has problems; all of them are listed.
+/// If the text has problems; the error lists all of them.
 pub fn describe(source: &Source) -> Result<SceneDescription, FileErrors> {
     let document = Document::parse(source)?;
     let description = SceneSections::new(&document).describe();
@@ -69,7 +69,7 @@ enum Order {
     Second,
 }
 
-/// Sections of a scene file, kept so that an error found while building the scene is reported at its location.
+/// Sections of a scene file, kept so that errors found while building the scene can be reported at their locations.
 struct SceneSections<'d> {
     root: Section<'d>,
     world: Section<'d>,
@@ -130,7 +130,7 @@ impl<'d> SceneSections<'d> {
 }
 
 /// Suggests the body whose name is closest to an unknown name, if at most two letters, or a third of the letters of a
-/// longer name, are wrong. In a tie, the first in alphabetical order is chosen.
+/// longer name, differ. Ties are broken alphabetically.
 fn suggestion(unknown: &UnknownName) -> Option<String> {
     let max_edits = (unknown.name.chars().count() / 3).max(2);
     let edits = |candidate: &str| strsim::osa_distance(&unknown.name.to_lowercase(), &candidate.to_lowercase());

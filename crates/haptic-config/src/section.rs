@@ -1,4 +1,4 @@
-//! Reads the tables of a TOML file key by key and collects all problems with their locations.
+//! Reads the tables of a TOML file key by key, and collects all problems with their locations.
 //!
 //! A [`Section`] records which keys are read, so no separate list of valid keys is needed. Getters never fail: they
 //! report a problem to the document and return the default, so that one pass finds every mistake.
@@ -14,7 +14,7 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Parsed file and the problems found in it so far.
+/// A parsed file and the problems found so far.
 pub struct Document<'s> {
     source: &'s Source,
     root: Spanned<DeTable<'s>>,
@@ -31,12 +31,12 @@ impl<'s> Document<'s> {
         Ok(Self { source, root, problems: RefCell::default() })
     }
 
-    /// Returns the table of the whole file as a section.
+    /// Returns the root table as a section.
     pub fn root(&self) -> Section<'_> {
         Section::new(self, String::new(), 0..0, Some(self.root.get_ref()))
     }
 
-    /// Returns the table of the whole file as parsed.
+    /// Returns the root table as parsed.
     pub fn table(&self) -> &DeTable<'s> {
         self.root.get_ref()
     }
@@ -44,7 +44,7 @@ impl<'s> Document<'s> {
     /// Returns the value if there are no problems. The value may be `None` only if a problem was reported.
     ///
     /// # Errors
-    /// If problems were reported; they are in the order of the file.
+    /// If problems were reported; they are in file order.
     pub fn finish<T>(self, value: Option<T>) -> Result<T, FileErrors> {
         let mut problems = self.problems.into_inner();
         match value {
@@ -77,7 +77,7 @@ fn not_toml(source: &Source, error: &toml::de::Error) -> FileErrors {
 
 type Value<'d> = &'d Spanned<DeValue<'d>>;
 
-/// Table of a file. If the file does not have the table, every key has its default.
+/// A table of a file. If the file lacks the table, every key has its default.
 pub struct Section<'d> {
     document: &'d Document<'d>,
     path: String,
@@ -91,7 +91,7 @@ impl<'d> Section<'d> {
         Self { document, path, span, table, asked: RefCell::default() }
     }
 
-    /// Whether the file has this section at all.
+    /// Whether the file contains this section.
     pub fn is_present(&self) -> bool {
         self.table.is_some()
     }
@@ -101,12 +101,12 @@ impl<'d> Section<'d> {
         self.get(key).is_some()
     }
 
-    /// Returns a number, or the default if the key is missing or its value invalid.
+    /// Returns a number, or the default if the key is missing or its value is invalid.
     pub fn number(&self, key: &'static str, default: f64, rule: Rule) -> f64 {
         self.optional_number(key, default, rule).unwrap_or(default)
     }
 
-    /// Returns settings read from the given keys. A key that is missing or has an invalid value gets its default.
+    /// Returns settings read from the given keys. A missing key or an invalid value gives the default.
     pub fn settings<T: Copy + Default>(&self, keys: &[Key<T>]) -> T {
         let mut settings = T::default();
         for key in keys {
@@ -116,7 +116,7 @@ impl<'d> Section<'d> {
         settings
     }
 
-    /// Returns a number; `None` if it is missing or invalid. The error text shows the example.
+    /// Returns a number; `None` if it is missing or invalid. The error message shows `example`.
     pub fn optional_number(&self, key: &'static str, example: f64, rule: Rule) -> Option<f64> {
         let value = self.get(key)?;
         self.check_number(key, value, rule, || format!("write e.g. {key} = {example:?}"))
@@ -134,14 +134,14 @@ impl<'d> Section<'d> {
         self.rows(key, |section, row| section.numbers(key, row, crate::rule::ANY, &example))
     }
 
-    /// Returns a list of rows of three numbers; `None` if it is missing or invalid.
+    /// Returns a list of rows of three numbers each; `None` if it is missing or invalid.
     pub fn triples(&self, key: &'static str) -> Option<Vec<[f64; 3]>> {
         let example = [0.0, 0.01, 0.02];
         let rows = self.rows(key, |section, row| section.list(key, row, crate::rule::ANY, &example))?;
         Some(rows.into_iter().map(|row| [row[0], row[1], row[2]]).collect())
     }
 
-    /// Reads one number for all axes, or a list with one number for each axis, and returns the values per axis.
+    /// Reads either one number for all axes or a list with one number per axis, and returns the values per axis.
     pub fn per_axis(&self, key: &'static str, axes: usize, default: f64, rule: Rule) -> [f64; 2] {
         match self.get(key) {
             Some(value) if value.get_ref().is_array() => {
@@ -161,7 +161,7 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// Returns a text; `None` if it is missing or invalid. The error text shows the example.
+    /// Returns a string; `None` if it is missing or invalid. The error message shows `example`.
     pub fn text(&self, key: &'static str, example: &str) -> Option<&'d str> {
         let value = self.get(key)?;
         let text = value.get_ref().as_str().filter(|text| !text.is_empty());
@@ -176,7 +176,7 @@ impl<'d> Section<'d> {
         self.get(key).is_some_and(|value| value.get_ref().as_str() == Some(text))
     }
 
-    /// Returns a list of two texts; `None` if it is missing or invalid.
+    /// Returns a list of two strings; `None` if it is missing or invalid.
     pub fn two_texts(&self, key: &'static str, example: &str) -> Option<[String; 2]> {
         let value = self.get(key)?;
         let texts: Option<Vec<&str>> =
@@ -207,7 +207,7 @@ impl<'d> Section<'d> {
         number
     }
 
-    /// Returns the choice that the value of `key` names, or the default if the value is missing or invalid.
+    /// Returns the choice named by the value of `key`, or the default if the value is missing or invalid.
     pub fn choice<T: Copy>(&self, key: &'static str, choices: &[(&'static str, T)], default: T) -> T {
         let Some(value) = self.get(key) else { return default };
         let word = value.get_ref().as_str().unwrap_or_default();
@@ -220,7 +220,7 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// Returns a section inside this one. If the file lacks the section, [`Self::is_present`] is false for the result.
+    /// Returns a subsection. If the file lacks it, [`Self::is_present`] is false for the result.
     pub fn section(&self, key: &'static str) -> Section<'d> {
         let path = self.path_of(key);
         let Some(value) = self.get(key) else { return Section::new(self.document, path, self.span.clone(), None) };
@@ -251,7 +251,7 @@ impl<'d> Section<'d> {
         Section::new(self.document, path, entry.span(), table)
     }
 
-    /// Reports a problem with a key, at its value if the file gives one, otherwise at the section.
+    /// Reports a problem with a key, at its value if the file has one, otherwise at the section.
     pub fn error(&self, key: &str, problem: impl Display, remedy: impl Display) {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
         self.document.report(span.start, self.path_of(key), problem.to_string(), remedy.to_string());
@@ -265,13 +265,13 @@ impl<'d> Section<'d> {
         self.document.report(span.start, path, problem.to_string(), remedy.to_string());
     }
 
-    /// Returns the keys that were read, in the order of the getters.
+    /// Returns the keys read so far, in the order in which they were read.
     #[cfg(test)]
     pub fn asked_keys(&self) -> Vec<&'static str> {
         self.asked.borrow().clone()
     }
 
-    /// Reports every key that was never read, with the closest valid one, and returns whether there were any. Must be
+    /// Reports every key that was never read, with the closest valid key, and returns whether there were any. Must be
     /// called after the last getter.
     pub fn reject_unknown_keys(&self) -> bool {
         let asked = self.asked.borrow();
@@ -333,7 +333,7 @@ impl<'d> Section<'d> {
         self.list(key, value, rule, example).map(|list| Vector2::new(list[0], list[1]))
     }
 
-    /// Reads a list of as many numbers as the example has.
+    /// Reads a list of numbers with the same length as the example.
     fn list(&self, key: &str, value: Value<'_>, rule: Rule, example: &[f64]) -> Option<Vec<f64>> {
         let remedy = || format!("write e.g. {example:?}");
         match value.get_ref().as_array() {

@@ -26,13 +26,13 @@ pub struct Setup {
     pub device: DeviceConfig,
     /// Path of the prescribed hand, if any.
     pub hand: Option<haptic_device::Path>,
-    /// Highest service rate of the open device, Hz; infinite before it is opened.
+    /// Highest service rate of the open device, Hz; infinite before the device is opened.
     pub device_rate_hz: f64,
     /// Texts of the scene, device and hand files.
     pub sources: Sources,
 }
 
-/// Texts of the files of a session, except that of the profile ([`Profile::source`]).
+/// Texts of the files of a session, except the profile ([`Profile::source`]).
 #[derive(Clone, Debug)]
 pub struct Sources {
     /// Text of the scene file.
@@ -43,34 +43,35 @@ pub struct Sources {
     pub hand: Option<Source>,
 }
 
-/// Names of files or built-ins, as given by command-line flags. If the scene or the device is `None`, the profile names
-/// it.
+/// Names of files or built-ins, as given by command-line flags. A scene or device that is `None` comes from the
+/// profile.
 #[derive(Clone, Copy, Debug)]
 pub struct FileNames<'a> {
     /// Name of the profile; `None` for the default profile.
     pub profile: Option<&'a str>,
-    /// Name of the scene that replaces that of the profile.
+    /// Name of the scene that replaces the profile's scene.
     pub scene: Option<&'a str>,
-    /// Name of the device that replaces that of the profile.
+    /// Name of the device that replaces the profile's device.
     pub device: Option<&'a str>,
-    /// Device kinds that the program can drive.
+    /// Device kinds supported by the program.
     pub kinds: Kinds,
 }
 
 impl Setup {
-    /// Opens the files with the given names and, where no name is given, those that the profile names.
+    /// Opens the files with the given names. Names that are not given come from the profile.
     ///
     /// # Errors
-    /// If the profile has problems; otherwise, if the scene, device or hand file has problems. All of them are listed.
+    /// If the profile has problems; otherwise, if the scene, device or hand file has problems. The error lists all of
+    /// them.
     pub fn open<'a>(names: impl Into<FileNames<'a>>, hand_file: Option<&Path>) -> Result<Self, FileErrors> {
         let names = names.into();
         Self::from_profile(open_profile(names)?, hand_file, names.kinds)
     }
 
-    /// Opens the files that a profile names, and the hand file if one is given.
+    /// Opens the files named in a profile, and the hand file if one is given.
     ///
     /// # Errors
-    /// If the scene, device or hand file has problems; all of them are listed.
+    /// If the scene, device or hand file has problems; the error lists all of them.
     pub fn from_profile(profile: Profile, hand_file: Option<&Path>, kinds: Kinds) -> Result<Self, FileErrors> {
         let scene = profile.scene.open(&SCENES);
         let device = profile.device.open(&DEVICES);
@@ -86,10 +87,10 @@ impl Setup {
         }
     }
 
-    /// Creates the setup from a profile and the texts of the other files.
+    /// Creates a setup from a profile and the texts of the other files.
     ///
     /// # Errors
-    /// If the text of the scene, device or hand has problems; all of them are listed.
+    /// If the text of the scene, device or hand file has problems; the error lists all of them.
     pub fn from_sources(profile: Profile, sources: Sources, kinds: Kinds) -> Result<Self, FileErrors> {
         let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device, kinds));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
@@ -102,8 +103,8 @@ impl Setup {
         }
     }
 
-    /// Rejects settings that are not permitted on hardware, unless a prescribed hand replaces the hardware. The command
-    /// `run` checks separately that passivity was switched off on purpose.
+    /// Rejects settings that are not permitted on hardware, unless a prescribed hand replaces the hardware. The `run`
+    /// command separately requires confirmation that passivity is off.
     fn checked_for_hardware(self) -> Result<Self, FileErrors> {
         if !self.is_simulated() && self.hand.is_none() {
             self.profile.simulation_only.reject_on_hardware(true)?;
@@ -111,7 +112,7 @@ impl Setup {
         Ok(self)
     }
 
-    /// Returns the largest force on the device, N: the smaller of the limits of the profile and the device.
+    /// Returns the largest force on the device, N: the lower of the limits of profile and device.
     pub fn max_force_n(&self) -> f64 {
         self.settings().safety.max_force_n.min(self.device.max_force_n())
     }
@@ -134,7 +135,7 @@ impl Setup {
     }
 
     /// Returns the number of ticks between two services of the device: as set in the profile, or more if the device is
-    /// slower. The service rate is a divisor of 1000 Hz.
+    /// slower. The resulting service rate divides 1000 Hz.
     pub fn ticks_per_service(&self) -> u32 {
         let demanded = 1000 / self.profile.realtime.rate_hz;
         let is_possible = |ticks: &u32| 1000 % ticks == 0 && 1000.0 / f64::from(*ticks) <= self.device_rate_hz;
@@ -142,7 +143,7 @@ impl Setup {
     }
 
     /// Copies the properties that only the open device provides: its highest service rate, and its number of axes if
-    /// the device file gives none.
+    /// the device file does not specify it.
     pub fn update_from_device(&mut self, device: &dyn Device) {
         self.device_rate_hz = device.limits().rate_hz;
         let axes = device.identity().axes;
@@ -164,7 +165,7 @@ impl Setup {
         worst_axis(&self.device.model, self.device.axes as u8, period_s)
     }
 
-    /// Creates the loop, with a device that is served at the service rate of this setup.
+    /// Creates the loop, pacing the device to the service rate of this setup.
     ///
     /// # Errors
     /// If the model or the mapping is invalid.
@@ -174,7 +175,7 @@ impl Setup {
         self.into_unpaced_loop(device)
     }
 
-    /// Creates the loop, with a device that already paces itself.
+    /// Creates the loop with a device that is already paced.
     ///
     /// # Errors
     /// If the model or the mapping is invalid.
@@ -185,8 +186,8 @@ impl Setup {
             .map_err(|error| Problem::in_file(&name, error.to_string(), "").into())
     }
 
-    /// Creates a device without hardware: the prescribed hand if there is one, otherwise the model with its simulated
-    /// hand.
+    /// Creates a device without hardware: the prescribed hand if there is one, otherwise the device model with its
+    /// simulated hand.
     ///
     /// # Errors
     /// If the model is invalid.
@@ -206,10 +207,10 @@ fn joined<const N: usize>(errors: [Option<FileErrors>; N]) -> FileErrors {
     FileErrors(errors.into_iter().flatten().flat_map(|errors| errors.0).collect())
 }
 
-/// Opens the profile in `names`, or the default one, and replaces its scene and device with those in `names`.
+/// Opens the profile in `names`, or the default one, and replaces its scene and device with the ones in `names`.
 ///
 /// # Errors
-/// If the profile has problems; all of them are listed.
+/// If the profile has problems; the error lists all of them.
 pub fn open_profile<'a>(names: impl Into<FileNames<'a>>) -> Result<Profile, FileErrors> {
     let names = names.into();
     let name = names.profile.unwrap_or(PROFILES.entries[0].0);

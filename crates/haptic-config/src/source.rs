@@ -1,22 +1,22 @@
-//! Text of a file, its origin, and the line and column of a byte offset.
+//! Text of a file and its origin, with lookup of line and column by byte offset.
 
 use crate::error::{FileErrors, Position, Problem};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Largest file accepted, bytes. A scene of 10,000 bodies takes 4 MB, and an hour of hand positions at 1 kHz takes 100
-/// MB. Anything larger is a mistake, such as an endless device node.
+/// Maximum accepted file size, bytes. A scene of 10,000 bodies takes 4 MB, and an hour of hand positions at 1 kHz takes
+/// 100 MB. Anything larger is a mistake, such as an endless device node.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Text of one file.
+/// The text of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Path of the file; for a built-in file, a description such as `built-in scene 'table'`.
     pub name: String,
-    /// Content of the file.
+    /// Contents of the file.
     pub text: String,
-    /// Folder to which relative paths in the file refer; `None` for built-ins and texts in memory.
+    /// Folder for relative paths in the file; `None` for built-ins and texts in memory.
     pub folder: Option<PathBuf>,
 }
 
@@ -24,7 +24,7 @@ impl Source {
     /// Reads a file.
     ///
     /// # Errors
-    /// If the path does not exist, is not a file, cannot be read, or holds a text that is too large or not UTF-8.
+    /// If the path does not exist, is not a file or cannot be read, or if the text is too large or not UTF-8.
     pub fn read(path: &Path) -> Result<Self, FileErrors> {
         let name = path.display().to_string();
         let bytes = read_bytes(path).map_err(|error| unreadable(&name, &error))?;
@@ -73,7 +73,7 @@ fn not_text(name: &str, error: &std::string::FromUtf8Error) -> FileErrors {
     Problem::at(name, position, "is not valid UTF-8 from here on", "save the file as UTF-8").into()
 }
 
-/// Returns the line and column of a byte offset. Columns count characters: continuation bytes of UTF-8 are skipped.
+/// Returns the line and column of a byte offset. Columns count characters: UTF-8 continuation bytes are skipped.
 fn position_in(bytes: &[u8], offset: usize) -> Position {
     let before = &bytes[..offset.min(bytes.len())];
     let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! Stability margins of a profile on its device, for the command `check`.
+//! Stability margins of a profile on its device, for the `check` command.
 
 use crate::proposals::Proposals;
 use crate::setup::Setup;
@@ -35,7 +35,7 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// Computes the margins. Stability may rely on the hand of [`hand_impedance`]; passivity relies on no hand.
+    /// Computes the margins. Stability may rely on the hand from [`hand_impedance`]; passivity relies on no hand.
     pub fn new(setup: &Setup) -> Self {
         let tool_mass_kg = setup.scene.tool.map(|tool| setup.scene.bodies[tool.body].mass_kg);
         let settings = setup.settings();
@@ -66,8 +66,8 @@ impl Stability {
     }
 }
 
-/// Returns the impedance of the hand that stability may rely on. It is that of the simulated hand, zero for a simulated
-/// device without a hand, and the minimum impedance of a real hand on hardware.
+/// Returns the impedance of the hand that stability may rely on: the simulated hand, zero for a simulated device
+/// without a hand, or the minimum impedance of a real hand on hardware.
 pub fn hand_impedance(setup: &Setup) -> HandImpedance {
     match &setup.device.hand {
         Some(hand) => HandImpedance {

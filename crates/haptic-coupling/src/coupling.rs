@@ -1,8 +1,7 @@
-//! Spring-damper between hand and tool: computes the coupling input of one tick from the hand position.
+//! Spring-damper between hand and tool. Computes the coupling input of one tick from the hand position.
 //!
-//! New gains are ramped over [`RAMP_S`]. Stiffening a stretched spring adds energy that the hand did not put in, so
-//! each step of the ramp computes the energy that it needs and advances only as far as the energy offered by the caller
-//! permits.
+//! New gains are ramped over [`RAMP_S`]. Stiffening a stretched spring adds energy that the hand did not put in. Each
+//! step of the ramp therefore computes the energy it needs and advances only as far as the caller's energy permits.
 
 mod checkpoint;
 
@@ -33,7 +32,7 @@ pub struct Gains {
 }
 
 impl Default for Gains {
-    /// Returns the gains of a profile without any keys, which are passive on the default device.
+    /// Returns the gains of an empty profile, which are passive on the default device.
     fn default() -> Self {
         Self {
             stiffness_n_per_m: 400.0,
@@ -61,7 +60,7 @@ pub const GAIN_KEYS: [Key<Gains>; 4] = [
 ];
 
 impl Gains {
-    /// Validates that all gains are finite and none is negative. The ramp and the step rely on this.
+    /// Validates that all gains are finite and non-negative. The ramp and the step rely on this.
     ///
     /// # Errors
     /// If a gain violates its rule; the error names the first such gain.
@@ -70,7 +69,7 @@ impl Gains {
     }
 }
 
-/// Present deformation of the coupling. The energy needed to stiffen it grows with the deformation.
+/// Current deformation of the coupling. The energy needed to stiffen it grows with the deformation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deformation {
     /// Distance between handle and hand, m, zero or more.
@@ -79,7 +78,7 @@ pub struct Deformation {
     pub twist_rad: f64,
 }
 
-/// Coupling values that are ramped.
+/// Gains and force limit at one end of a ramp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RampPoint {
     gains: Gains,
@@ -87,7 +86,7 @@ struct RampPoint {
 }
 
 impl RampPoint {
-    /// Interpolates towards another point by `fraction`; the result is exactly the other point at fraction 1.
+    /// Interpolates towards another point by `fraction`. At fraction 1 the result is exactly the other point.
     fn towards(&self, other: &RampPoint, fraction: f64) -> RampPoint {
         let mix = |from: f64, to: f64| if fraction >= 1.0 || from == to { to } else { from + (to - from) * fraction };
         let (a, b) = (&self.gains, &other.gains);
@@ -102,9 +101,9 @@ impl RampPoint {
         }
     }
 
-    /// Returns an upper bound of the energy that a full change to another point adds at `deformation`, J: ½ΔK|e|² for
+    /// Returns an upper bound on the energy that a full change to another point adds at `deformation`, J: ½ΔK|e|² for
     /// each spring, where e is its stretch or twist, and ΔF·|e| for a force limit that rises while it is active. A
-    /// fraction of the change adds that fraction of the energy.
+    /// partial change adds the same fraction of the energy.
     fn cost_j(&self, other: &RampPoint, deformation: &Deformation) -> f64 {
         let (a, b) = (&self.gains, &other.gains);
         let stiffer = (b.stiffness_n_per_m - a.stiffness_n_per_m).max(0.0);
@@ -154,8 +153,8 @@ impl Coupling {
         }
     }
 
-    /// Starts a ramp to other gains and another force limit, from the present point of the last ramp. If both are equal
-    /// to the current target, the coupling is unchanged to the bit. Real-time: constant.
+    /// Starts a ramp to new gains and a new force limit from the current point of the last ramp. If both equal the
+    /// current targets, the coupling does not change by a single bit. Real-time: constant.
     pub fn set_gains(&mut self, gains: Gains, max_force_n: f64) {
         let to = RampPoint { gains, max_force_n };
         if to != self.to {
@@ -163,19 +162,19 @@ impl Coupling {
         }
     }
 
-    /// Starts a ramp to another force limit, keeping the target gains. Real-time: constant.
+    /// Starts a ramp to a new force limit, keeping the target gains. Real-time: constant.
     pub fn limit(&mut self, max_force_n: f64) {
         self.set_gains(self.to.gains, max_force_n);
     }
 
-    /// Sets another rail and discards the previous hand position, which is meaningless under a new mapping. Real-time:
+    /// Sets a new rail and discards the previous hand position, which is meaningless under a new mapping. Real-time:
     /// constant.
     pub fn reset_hand(&mut self, rail: Option<Vector2<f64>>) {
         (self.rail, self.before_m) = (rail, None);
     }
 
-    /// Advances the ramp by one tick and returns the energy used, J, at most `available_j`. With too little energy the
-    /// ramp slows down; with none it waits. Real-time: constant.
+    /// Advances the ramp by one tick and returns the energy used, J, at most `available_j`. The ramp slows down if
+    /// there is too little energy, and waits if there is none. Real-time: constant.
     pub fn ramp(&mut self, deformation: &Deformation, available_j: f64) -> f64 {
         if !self.is_ramping() {
             return 0.0;

@@ -1,11 +1,11 @@
-//! Settings by key: the name in files and messages, the rule for the value, and the field.
+//! Keys of numeric settings: the name in files and messages, the rule for the value, and the field.
 //!
 //! One table per group of settings serves the profile parser, the API, recordings and the validating constructors.
 
 use std::fmt;
 
-/// Largest magnitude of any number in a file. It is far beyond every physical value in SI units, and its powers remain
-/// finite, so that nothing computed from a file overflows.
+/// Largest permitted magnitude of any number in a file. It is far beyond every physical value in SI units, and its
+/// powers remain finite, so that nothing computed from a file overflows.
 const MAX_MAGNITUDE: f64 = 1e12;
 
 /// Condition on a number, with its description.
@@ -21,7 +21,7 @@ pub struct Rule {
 pub const ANY: Rule = Rule { holds: |_| true, text: "a number" };
 /// Rule for numbers greater than zero.
 pub const POSITIVE: Rule = Rule { holds: |x| x > 0.0, text: "more than zero" };
-/// Rule for numbers that are zero or more.
+/// Rule for non-negative numbers.
 pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, text: "zero or more" };
 
 impl Rule {
@@ -39,7 +39,7 @@ impl Rule {
     }
 }
 
-/// Key of one number in the settings `T`.
+/// Key of one numeric setting in `T`.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<T> {
     /// Name in files, messages and recordings.

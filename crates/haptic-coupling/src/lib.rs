@@ -1,11 +1,11 @@
-//! Coupling of hand and tool: the spring-damper between them, the energy that it may return, and the stiffness that a
+//! Coupling between hand and tool: the spring-damper itself, the energy that it may return, and the stiffness that a
 //! device permits.
 //!
 //! - [`coupling`]: computes the [`haptic_planar::input::CouplingInput`] of a tick from the hand position, and ramps new
 //!   gains.
 //! - [`tank`]: the energy tank, which limits every force so that no hand can extract more than the stored energy.
 //! - [`key`]: settings by key, with the rules that files, API and constructors share.
-//! - [`model`]: models of a device and a hand, with the values of a device file.
+//! - [`model`]: models of a device and a hand, with the default values of device files.
 //! - [`passivity`]: the damping that a device needs, in closed form and by frequency sweep.
 //! - [`sampled`]: the linear loop of device, hand and coupling over one period, and its eigenvalues.
 //! - [`margins`]: the results of these analyses for one device and one pair of gains, as numbers and as text.

@@ -24,7 +24,7 @@ const MIN_TOOL_MASS_KG: f64 = 0.02;
 pub struct Margins {
     /// Model of the device.
     pub device: WorstAxisModel,
-    /// Hand that stability may rely on; passivity relies on none.
+    /// Hand assumed by the stability margins. The passivity margins assume none.
     pub hand: HandImpedance,
     /// Stiffness K of the coupling, device frame, N/m.
     pub stiffness_n_per_m: f64,
@@ -38,7 +38,7 @@ pub struct Margins {
     pub needed_for_wall_n_s_per_m: f64,
     /// Magnitude of the largest eigenvalue of the sampled loop with a fixed tool.
     pub spectral_radius: f64,
-    /// Maximum stable stiffness with the hand in `hand`, N/m.
+    /// Maximum stable stiffness when held by `hand`, N/m.
     pub max_stable_stiffness_n_per_m: f64,
     /// Largest stiffness at which Coulomb friction certainly absorbs the encoder steps, N/m; infinity for an ideal
     /// encoder.
@@ -58,8 +58,8 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// Computes the margins. `scale` is that of the mapping (world metres per device metre); the tool's mass is in the
-    /// world frame.
+    /// Computes the margins. `scale` is the scale of the mapping (world metres per device metre); the tool mass is in
+    /// the world frame.
     pub fn of(
         device: &WorstAxisModel,
         hand: &HandImpedance,
@@ -106,7 +106,7 @@ impl Margins {
         self.stiffness_n_per_m <= self.stiffest_quiet_n_per_m
     }
 
-    /// Returns the device's damping divided by the damping needed; the gains are passive from one upwards.
+    /// Returns the ratio of the device's damping to the damping needed. The gains are passive if it is at least one.
     pub fn passive_margin(&self) -> f64 {
         self.device.damping_n_s_per_m / self.needed_damping_n_s_per_m
     }
@@ -155,9 +155,9 @@ pub fn passive_gains(device: &WorstAxisModel) -> Gains {
     }
 }
 
-/// Returns crisper gains that are stable with the given hand but not passive; users must opt in to them. If they would
-/// be softer than the passive gains, for example because the device has too little Coulomb friction to absorb encoder
-/// steps, the passive gains are returned instead.
+/// Returns crisper gains that are stable with the given hand but not passive; users must opt in to them. Returns the
+/// passive gains instead if the crisp gains would be softer, for example because the device has too little Coulomb
+/// friction to absorb encoder steps.
 pub fn crisp_gains(device: &WorstAxisModel, hand: &HandImpedance) -> Gains {
     let by_mass = 0.05 * device.mass_kg / device.period_s;
     let by_encoder =
@@ -238,7 +238,7 @@ impl Margins {
     }
 }
 
-/// Formats a number without decimals and with commas between thousands.
+/// Formats a number without decimals and with thousands separators.
 fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();

@@ -20,7 +20,7 @@ pub struct WorstAxisModel {
 }
 
 impl Default for WorstAxisModel {
-    /// Returns the model of a device file without any keys.
+    /// Returns the model of a device file that specifies no values.
     fn default() -> Self {
         Self {
             mass_kg: 0.1,
@@ -42,8 +42,8 @@ impl WorstAxisModel {
     }
 }
 
-/// Impedance of the hand on the handle. The hand's mass adds to that of the device; a spring and a damper connect the
-/// handle to the position that the hand intends.
+/// Impedance of the hand on the handle. The mass of the hand adds to the mass of the device; a spring and a damper
+/// connect the handle to the intended position of the hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HandImpedance {
     /// Mass, kg.
@@ -55,7 +55,7 @@ pub struct HandImpedance {
 }
 
 impl HandImpedance {
-    /// Minimum impedance of a hand that actually holds the handle, assumed by the crisp gains: 0.5 N·s/m of damping, no
-    /// mass and no spring.
+    /// Minimum impedance assumed by the crisp gains for a hand that holds the handle: 0.5 N·s/m of damping, no mass and
+    /// no spring.
     pub const NOMINAL: Self = Self { mass_kg: 0.0, damping_n_s_per_m: 0.5, stiffness_n_per_m: 0.0 };
 }

@@ -1,4 +1,4 @@
-//! Damping that a device needs so that a sampled coupling never generates energy with any hand.
+//! Device damping at which a sampled coupling never generates energy, whatever the hand does.
 //!
 //! Colgate and Schenkel's condition for a virtual wall is b > T/(2(1−cosθ))·Re[(1−e^{−jθ})H(e^{jθ})] for all θ = ωT. It
 //! is extended to any passive world behind a coupling of admittance Y: with 1/Z = Y + Y_e and the world's admittance
@@ -23,13 +23,13 @@ pub fn damping_for_wall(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s
 }
 
 /// Returns a device damping that is sufficient for any passive world behind the coupling, N·s/m: K(T/2 + t_d) + B. It
-/// is exact without delay; with a delay it is somewhat larger than a wall needs.
+/// is exact without delay; with a delay it is somewhat more than a wall needs.
 pub fn damping_for_any_world(stiffness_n_per_m: f64, damping_n_s_per_m: f64, effective_delay_s: f64) -> f64 {
     stiffness_n_per_m * effective_delay_s + damping_n_s_per_m
 }
 
 /// Returns the mass of the lightest body that an explicit coupling, whose force is one step late, could hold passively,
-/// kg: T(2B + KT)/4. The implicit coupling of hapticd has no such limit; the number shows the benefit.
+/// kg: T(2B + KT)/4. The implicit coupling of hapticd has no such limit; this value shows the benefit.
 pub fn min_mass_of_explicit_coupling_kg(stiffness_n_per_m: f64, damping_n_s_per_m: f64, period_s: f64) -> f64 {
     period_s * (2.0 * damping_n_s_per_m + stiffness_n_per_m * period_s) / 4.0
 }

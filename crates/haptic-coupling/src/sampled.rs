@@ -1,5 +1,5 @@
-//! Linear loop of device, hand and coupling with a fixed tool, from one sample to the next, and its eigenvalues. The
-//! eigenvalues give the stiffest stable coupling, passive or not.
+//! Sampled linear model of device, hand and coupling with a fixed tool. Its eigenvalues give the stiffest stable
+//! coupling, whether or not it is passive.
 
 use crate::model::{HandImpedance, WorstAxisModel};
 use nalgebra::{DMatrix, Matrix3};
@@ -34,8 +34,8 @@ impl Held {
     }
 }
 
-/// Returns the transition matrix of one period. The state is position, velocity, previous position, and the forces of
-/// the last periods, newest first, as many as the delay requires.
+/// Returns the transition matrix of one period. The state consists of position, velocity, previous position, and as
+/// many past forces as the delay requires, newest first.
 pub fn one_period(
     device: &WorstAxisModel,
     hand: &HandImpedance,
@@ -68,8 +68,8 @@ pub fn one_period(
     matrix
 }
 
-/// Returns the magnitude of the largest eigenvalue of [`one_period`]: below one the loop is stable, above one its
-/// oscillation grows.
+/// Returns the magnitude of the largest eigenvalue of [`one_period`]. Below one the loop is stable; above one its
+/// oscillations grow.
 pub fn spectral_radius(
     device: &WorstAxisModel,
     hand: &HandImpedance,
@@ -80,8 +80,8 @@ pub fn spectral_radius(
     matrix.complex_eigenvalues().iter().map(|value| value.norm()).fold(0.0, f64::max)
 }
 
-/// Returns the maximum stable stiffness with the given damping, N/m; zero if there is none. With the hand's damping
-/// b_h, the closed form (b + b_h + B)/(T/2 + t_d) is a good rule for B up to about 0.2·m/T; this function uses the
+/// Returns the maximum stable stiffness with the given damping, N/m; zero if there is none. With hand damping b_h, the
+/// closed form (b + b_h + B)/(T/2 + t_d) is a good approximation for B up to about 0.2·m/T; this function uses the
 /// eigenvalues themselves.
 pub fn max_stable_stiffness_n_per_m(device: &WorstAxisModel, hand: &HandImpedance, damping_n_s_per_m: f64) -> f64 {
     let is_stable = |stiffness: f64| spectral_radius(device, hand, stiffness, damping_n_s_per_m) < 1.0;

@@ -24,8 +24,8 @@ mod checkpoint;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
-/// Energy in the tank in addition to that stored in the world, J. It covers errors from rounding and from the warm
-/// start of the contact solver (up to 9e-6 J observed). 50 mJ would be enough to sustain a limit cycle.
+/// Energy in the tank in addition to the energy stored in the world, J. It covers errors from rounding and from the
+/// warm start of the contact solver (up to 9e-6 J observed). 50 mJ would be enough to sustain a limit cycle.
 pub const RESERVE_J: f64 = 1e-4;
 
 /// Treatment of a force that the energy in the tank does not cover.
@@ -52,7 +52,7 @@ impl Passivity {
 pub struct TankSettings {
     /// Treatment of forces that the energy does not cover.
     pub passivity: Passivity,
-    /// Lower bound of the device's damping, N·s/m. Without damping no force is covered, and none passes.
+    /// Lower bound on the device's damping, N·s/m. With no damping, the tank admits no force.
     pub damping_n_s_per_m: f64,
     /// Service period of the device, s.
     pub period_s: f64,
@@ -79,8 +79,7 @@ pub struct StoredEnergy {
     pub height_j: f64,
 }
 
-/// Time integral of the force sent since the last reading, from which the mean force over a gap in the readings is
-/// computed.
+/// Time integral of the force sent since the last reading. It gives the mean force over a gap in the readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Held {
     impulse_n_s: Vector2<f64>,
@@ -92,7 +91,7 @@ impl Held {
     const NOTHING: Self = Self { impulse_n_s: Vector2::new(0.0, 0.0), elapsed_s: 0.0, force_n: Vector2::new(0.0, 0.0) };
 }
 
-/// Tank between the device and the hand. All quantities are in the device frame.
+/// Energy tank between the device and the hand. All quantities are in the device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tank {
     passivity: Passivity,
@@ -131,7 +130,7 @@ impl Tank {
         tank
     }
 
-    /// Resets the tank for a world that replaces the old one, with no force acting.
+    /// Resets the tank for a new world, with no force acting.
     pub fn refill(&mut self, stored: StoredEnergy) {
         self.level_j = self.cap_j(stored.total_j);
         self.lowest_j = self.level_j;
@@ -167,16 +166,16 @@ impl Tank {
         moved_m
     }
 
-    /// Records that `elapsed_s` passed without a new reading. The force continues to act; the next reading accounts for
-    /// it. Real-time: constant.
+    /// Records that `elapsed_s` passed without a new reading. The force continues to act, and the next reading accounts
+    /// for it. Real-time: constant.
     pub fn skip_reading(&mut self, elapsed_s: f64) {
         self.held.impulse_n_s += self.held.force_n * elapsed_s;
         self.held.elapsed_s += elapsed_s;
     }
 
-    /// Returns the part of a force that the energy covers and stores it as the force that now acts. `load_n` is the
-    /// weight of the tool: the force is reduced towards the part of the weight that the hand carries, and then towards
-    /// zero. Real-time: constant.
+    /// Returns the part of a force that the energy covers and stores it as the acting force. `load_n` is the weight of
+    /// the tool: the force is first reduced towards the part of the weight that the hand carries, then towards zero.
+    /// Real-time: constant.
     pub fn admit(&mut self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let carried_n = project_onto_segment(load_n, force_n);
         let excess_n = force_n - carried_n;
@@ -218,7 +217,7 @@ impl Tank {
         force_n * force_n * self.period_s / (4.0 * self.damping_n_s_per_m)
     }
 
-    /// Returns the energy available beyond that needed for the present force, J.
+    /// Returns the energy available beyond the energy needed for the acting force, J.
     pub fn available_j(&self) -> f64 {
         match self.passivity {
             Passivity::Tank => {

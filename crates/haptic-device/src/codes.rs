@@ -1,6 +1,6 @@
-//! Numeric codes of health and write outcomes in recordings and checkpoints. The codes are defined only here.
+//! Numeric codes for health and write outcomes in recordings and checkpoints.
 //!
-//! The numbers of [`FaultCode`] continue those of [`Health`]; the numbers of [`WriteError`] those of [`WriteOutcome`].
+//! [`Health`] and [`FaultCode`] share one range of numbers, as do [`WriteOutcome`] and [`WriteError`].
 
 use crate::contract::{FaultCode, Health, WriteError, WriteOutcome};
 
@@ -17,7 +17,7 @@ impl FaultCode {
         }
     }
 
-    /// Inverse of [`Self::to_code`]; `None` if the number has no meaning.
+    /// Inverse of [`Self::to_code`]; `None` for an unknown number.
     pub const fn from_code((number, code, detail): (u8, u8, u32)) -> Option<Self> {
         Some(match number {
             3 => Self::Watchdog,
@@ -42,7 +42,7 @@ impl Health {
         }
     }
 
-    /// Inverse of [`Self::to_code`]; `None` if the number has no meaning.
+    /// Inverse of [`Self::to_code`]; `None` for an unknown number.
     pub fn from_code(code: (u8, u8, u32)) -> Option<Self> {
         match code.0 {
             0 => Some(Self::Ready),
@@ -63,7 +63,7 @@ impl WriteError {
         }
     }
 
-    /// Inverse of [`Self::to_code`]; `None` if the number has no meaning.
+    /// Inverse of [`Self::to_code`]; `None` for an unknown number.
     pub const fn from_code((number, detail): (u8, u32)) -> Option<Self> {
         Some(match number {
             2 => Self::NotFinite,
@@ -84,7 +84,7 @@ impl WriteOutcome {
         }
     }
 
-    /// Inverse of [`Self::to_code`]; `None` if the number has no meaning.
+    /// Inverse of [`Self::to_code`]; `None` for an unknown number.
     pub fn from_code(code: (u8, u32)) -> Option<Self> {
         match code.0 {
             0 => Some(Self::Written),

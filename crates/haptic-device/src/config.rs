@@ -1,9 +1,9 @@
-//! Checked content of a device file, as backends and models use it.
+//! Checked contents of a device file, as used by backends and models.
 
 use crate::kind::{KindSpec, SIMULATED};
 use crate::simulated::{DeviceModel, HandModel};
 
-/// Checked content of a device file.
+/// Checked contents of a device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceConfig {
     /// Kind of the device.
@@ -12,21 +12,21 @@ pub struct DeviceConfig {
     pub axes: usize,
     /// Whether the file gives the number of axes. If not, a board may report a different number.
     pub axes_are_given: bool,
-    /// How the device is found on this machine.
+    /// Address of the device on this machine.
     pub address: Address,
     /// Variant of the device, one of [`KindSpec::variants`]; `None` if the kind has no variants.
     pub variant: Option<&'static str>,
     /// Displacement of the handle per radian of a rotary axis, m.
     pub lever_m: f64,
-    /// Time without commands from the host after which the device switches its force off, s.
+    /// Watchdog time, s: the device switches its force off if no command arrives for this long.
     pub watchdog_s: f64,
-    /// Travel, centre and force direction of a joystick, which it does not report itself.
+    /// Joystick calibration: travel, centre and force direction, which a joystick does not report.
     pub calibration: Calibration,
     /// Model of the device's dynamics.
     pub model: DeviceModel,
-    /// Whether the damping in [`Self::model`] is a cautious guess, because the file gives none.
+    /// Whether the damping in [`Self::model`] is a conservative guess, because the file does not specify it.
     pub damping_is_assumed: bool,
-    /// Simulated hand that holds the device, if any.
+    /// Simulated hand holding the device, if any.
     pub hand: Option<HandModel>,
     /// Keys in the file that have no effect, each with the reason.
     pub ignored_keys: Vec<String>,
@@ -52,13 +52,13 @@ impl Default for DeviceConfig {
 }
 
 impl DeviceConfig {
-    /// Largest force of the device, N. The limit of the weaker axis applies to the whole vector.
+    /// Largest force of the device, N. The weaker axis limits the whole vector.
     pub fn max_force_n(&self) -> f64 {
         self.model.vector_limit_n(self.axes)
     }
 }
 
-/// How a device is found: by its port or device node, or by the identity that it reports.
+/// Address of a device: its port or device node, or the identity that it reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Path of the serial port.

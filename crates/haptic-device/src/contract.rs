@@ -25,7 +25,7 @@ impl MonotonicNs {
     }
 }
 
-/// Fault of a device.
+/// Fault reported by or detected on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultCode {
     /// The firmware's watchdog expired and cut the effort.
@@ -46,9 +46,9 @@ pub enum FaultCode {
     Kinematics,
     /// Any other fault that the device's firmware reported.
     Device {
-        /// Fault code, as the firmware sent it.
+        /// Fault code sent by the firmware.
         code: u8,
-        /// Detail of the fault, as the firmware sent it.
+        /// Fault detail sent by the firmware.
         detail: u32,
     },
 }
@@ -60,7 +60,7 @@ pub enum Health {
     Ready,
     /// Connected, but without a new sample in this tick; the reading repeats the last valid one.
     Stale,
-    /// The link is gone, or has been silent for longer than the backend permits.
+    /// The link is gone, or no sample has arrived for longer than the backend permits.
     Lost,
     /// The device reports a fault.
     Faulted(FaultCode),
@@ -71,20 +71,20 @@ pub enum Health {
 pub struct Reading {
     /// Handle position, device frame, m.
     pub position_m: Vector2<f64>,
-    /// Handle velocity, device frame, m/s, as the device or its backend estimates it.
+    /// Handle velocity, device frame, m/s, as estimated by the device or its backend.
     pub velocity_m_per_s: Vector2<f64>,
     /// Whether the reading can be used for force.
     pub health: Health,
-    /// Time since the sample was taken, as the backend estimates it, ns.
+    /// Time since the sample was taken, as estimated by the backend, ns.
     pub age_ns: u64,
-    /// Whether the sample is newer than that of the previous reading.
+    /// Whether this sample is newer than the previous reading.
     pub fresh: bool,
-    /// Sample counter, wrapping; a repeated sample keeps its number.
+    /// Wrapping sample counter; a repeated sample keeps its number.
     pub sequence: u32,
 }
 
 impl Default for Reading {
-    /// A reading at rest at the origin, before anything has been received.
+    /// Returns the reading before the first sample: at rest at the origin.
     fn default() -> Self {
         Self {
             position_m: Vector2::zeros(),
@@ -98,7 +98,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    /// Whether position and velocity are finite: the sum of their magnitudes is finite only if all of them are.
+    /// Whether position and velocity are finite. A sum of magnitudes is finite only if every term is.
     ///
     /// Real-time: one comparison.
     pub fn is_finite(&self) -> bool {
@@ -107,7 +107,7 @@ impl Reading {
     }
 }
 
-/// Force that the device exerts on the hand until the next effort.
+/// Force exerted by the device on the hand until the next effort.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
     /// Force on the hand, device frame, N.
@@ -115,7 +115,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Returns the effort with zero force, which ends every shutdown.
+    /// Returns zero effort, the last effort of every shutdown.
     pub fn zero() -> Self {
         Self { force_n: Vector2::zeros() }
     }
@@ -126,7 +126,7 @@ impl Effort {
 pub enum WriteError {
     /// The effort was not finite; zero was sent instead if the link allowed it.
     NotFinite,
-    /// The device is closed or gone.
+    /// The device is closed or disconnected.
     NotConnected,
     /// The operating system rejected the write.
     Os {
@@ -140,7 +140,8 @@ pub enum WriteError {
 pub enum WriteOutcome {
     /// The effort was passed to the device or its link.
     Written,
-    /// The link is still busy with the previous effort. The new effort was not queued; a later tick sends its own.
+    /// The link is still busy with the previous effort. The new effort was discarded, because the next tick sends a
+    /// newer one.
     Busy,
     /// The effort was not sent.
     Failed(WriteError),
@@ -174,7 +175,7 @@ pub struct Limits {
     pub rate_hz: f64,
 }
 
-/// Percentiles of the round-trip time from a command to its answer, ns.
+/// Percentiles of the round-trip time from a command to its reply, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Median.
@@ -188,11 +189,11 @@ pub struct RoundTrip {
 /// Statistics of the link since the device was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkStatistics {
-    /// Percentiles of the time from a command to its answer.
+    /// Percentiles of the time from a command to its reply.
     pub round_trip: RoundTrip,
-    /// Number of commands without an answer.
+    /// Number of commands without a reply.
     pub frames_lost: u64,
-    /// Number of corrupted answers.
+    /// Number of corrupted replies.
     pub crc_errors: u64,
     /// Number of reconnections after a loss of the link.
     pub reconnects: u32,
@@ -203,12 +204,12 @@ pub struct LinkStatistics {
 /// A haptic device, as the tick uses it.
 ///
 /// The tick calls `read` once, then `write` once, with the same `now`. Both return immediately: a backend whose link
-/// can block serves it on a thread of its own and exchanges latest values with that thread.
+/// can block serves it on a separate thread and exchanges latest values with that thread.
 pub trait Device: Send {
-    /// Identity; constant after opening.
+    /// Returns the identity of the device, which is constant after opening.
     fn identity(&self) -> &Identity;
 
-    /// Limits; constant after opening.
+    /// Returns the limits of the device, which are constant after opening.
     fn limits(&self) -> &Limits;
 
     /// Returns the newest reading, or the last valid one marked as stale.
@@ -216,7 +217,7 @@ pub trait Device: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn read(&mut self, now: MonotonicNs) -> Reading;
 
-    /// Sets the force on the hand. It acts until the next effort.
+    /// Sets the force on the hand, which acts until the next effort.
     ///
     /// Real-time: no allocation, lock, wait or log.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome;
@@ -233,7 +234,7 @@ pub trait Device: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn move_hand_to_tool(&mut self, _handle_m: Vector2<f64>) {}
 
-    /// Statistics of the link; `None` for devices without a link. Not for use in the tick.
+    /// Returns the link statistics; `None` for devices without a link. Not for use in the tick.
     fn link_statistics(&self) -> Option<LinkStatistics> {
         None
     }
@@ -243,7 +244,7 @@ pub trait Device: Send {
     fn close(&mut self);
 }
 
-/// Implemented for boxed devices, so that the device can be chosen at start-up and wrapped.
+/// Forwards to the boxed device, so that the device can be chosen at start-up and wrapped.
 impl<D: Device + ?Sized> Device for Box<D> {
     fn identity(&self) -> &Identity {
         (**self).identity()

@@ -11,8 +11,8 @@ use nalgebra::Vector2;
 /// Length of the history of readings, ticks. It limits the age of late readings.
 const REMEMBERED: usize = 64;
 
-/// Ticks without an effort after which the wrapped device receives zero effort, like the watchdog of real firmware
-/// (20 ms).
+/// Number of ticks (20 ms) without an effort after which the wrapped device receives zero effort, as from a firmware
+/// watchdog.
 const WATCHDOG_TICKS: u32 = 20;
 
 /// Error number of the operating system for a broken link (EIO on Linux).
@@ -27,14 +27,14 @@ pub enum InjectedFault {
     Repeat,
     /// The position is NaN.
     NotANumber,
-    /// The position of this tick is wrong, by a displacement in a random direction.
+    /// The position is displaced in a random direction for this tick.
     Jump {
         /// Length of the displacement, m.
         distance_m: f64,
     },
     /// An old reading replaces the new one.
     Late {
-        /// Age of the reading, ticks; limited to 63.
+        /// Age of the reading, ticks; at most 63.
         ticks: u32,
     },
     /// The link is lost in both directions.
@@ -293,7 +293,7 @@ impl<D: Device> Device for FaultyDevice<D> {
         spoiled
     }
 
-    /// Real-time: as the wrapped device.
+    /// Real-time: same bound as the wrapped device.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         if self.link_is_down() || self.failure.is_some() {
             return self.withhold(WriteOutcome::Failed(WriteError::NotConnected), now);
@@ -316,12 +316,12 @@ impl<D: Device> Device for FaultyDevice<D> {
         self.device.close();
     }
 
-    /// Real-time: as the wrapped device.
+    /// Real-time: same bound as the wrapped device.
     fn set_hand_target(&mut self, target_m: Option<Vector2<f64>>) {
         self.device.set_hand_target(target_m);
     }
 
-    /// Real-time: as the wrapped device.
+    /// Real-time: same bound as the wrapped device.
     fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
         self.device.move_hand_to_tool(handle_m);
     }

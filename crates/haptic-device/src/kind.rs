@@ -1,6 +1,6 @@
 //! Device kinds, as named by `kind` in a device file.
 
-/// Properties of a device kind, for device files, reports and recordings. Every backend refers to one kind.
+/// Properties of a device kind, for device files, reports and recordings. Every backend supports one kind.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name in device files, messages and recordings.
@@ -17,7 +17,7 @@ pub struct KindSpec {
     pub variants: &'static [&'static str],
 }
 
-/// Kinds are equal if their names are.
+/// Compares kinds by name.
 impl PartialEq for KindSpec {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -26,7 +26,7 @@ impl PartialEq for KindSpec {
 
 impl Eq for KindSpec {}
 
-/// The device kinds that a program can drive.
+/// Device kinds supported by a program.
 pub type Kinds = &'static [&'static KindSpec];
 
 /// Kind of the simulated device: a device model with a simulated hand.

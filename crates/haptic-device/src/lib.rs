@@ -1,7 +1,7 @@
 //! The device contract of the haptic loop, and devices without I/O.
 //!
-//! Read [`contract`] first: it is the whole interface between the tick and any hardware. [`kind`] names the kinds of
-//! device, and [`config`] is the checked content of a device file. [`mapping`] converts between the device frame and
+//! Read [`contract`] first: it is the whole interface between the tick and any hardware. [`kind`] defines the device
+//! kinds, and [`config`] holds the checked contents of a device file. [`mapping`] converts between the device frame and
 //! the world frame, and [`velocity`] estimates velocities from quantised positions. [`simulated`] is a device model
 //! with a simulated hand, [`prescribed`] is a device that follows a given motion, [`paced`] wraps a device that cannot
 //! be served in every tick, and [`faulty`] injects faults into a device. Devices with I/O are in `haptic-backends`.

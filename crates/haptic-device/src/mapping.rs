@@ -1,4 +1,4 @@
-//! Conversion between the device frame and the world frame that preserves work.
+//! Work-preserving conversion between the device frame and the world frame.
 //!
 //! One 2×2 matrix M serves devices with one and two axes: x_world = offset + M·x_device and f_device = Mᵀ·f_world. With
 //! two axes, M = scale·R; with one axis, its first column is scale·axis and its second is zero. Since
@@ -82,29 +82,29 @@ impl Mapping {
         Ok(Self { offset_m, world_from_device: directions * scale, scale })
     }
 
-    /// World position of a device position, m.
+    /// Converts a device position to the world frame, m.
     ///
     /// Real-time: four multiplications.
     pub fn position_to_world(&self, device_m: Vector2<f64>) -> Vector2<f64> {
         self.offset_m + self.world_from_device * device_m
     }
 
-    /// World velocity of a device velocity, m/s.
+    /// Converts a device velocity to the world frame, m/s.
     ///
     /// Real-time: four multiplications.
     pub fn velocity_to_world(&self, device_m_per_s: Vector2<f64>) -> Vector2<f64> {
         self.world_from_device * device_m_per_s
     }
 
-    /// Device position whose world position is nearest to `world_m`, m. Its second component is zero for a device with
-    /// one axis.
+    /// Returns the device position whose world position is nearest to `world_m`, m. Its second component is zero for a
+    /// device with one axis.
     ///
     /// Real-time: five multiplications and two divisions.
     pub fn position_to_device(&self, world_m: Vector2<f64>) -> Vector2<f64> {
         self.world_from_device.tr_mul(&(world_m - self.offset_m)) / (self.scale * self.scale)
     }
 
-    /// Device force that is equivalent to a world force on the hand, N.
+    /// Returns the device force equivalent to a world force on the hand, N.
     ///
     /// Real-time: four multiplications.
     pub fn force_to_device(&self, world_n: Vector2<f64>) -> Vector2<f64> {

@@ -1,9 +1,9 @@
-//! A device that is served every n-th tick, because its link or firmware is slower than the tick.
+//! Wrapper for a device that is served only every n-th tick, because its link or firmware is slower than the tick.
 //!
 //! The wrapped device is still read every tick: reading advances a simulated device, and reading the newest value of
-//! hardware costs almost nothing. Readings between services are returned as stale, and efforts between services as
-//! busy, so that the tank counts the force that actually acts. Only a zero effort that ends a force does not wait for
-//! the next service.
+//! hardware costs almost nothing. Between services, readings are returned as stale and efforts as busy, so that the
+//! tank counts the force that actually acts. A zero effort that ends a force is sent without waiting for the next
+//! service.
 
 use crate::contract::{Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteOutcome};
 use nalgebra::Vector2;
@@ -11,7 +11,7 @@ use nalgebra::Vector2;
 /// Ticks per second.
 const TICKS_PER_S: f64 = 1000.0;
 
-/// Wraps a device and passes on every n-th reading from it and every n-th effort to it.
+/// Wraps a device and forwards only every n-th reading and effort.
 #[derive(Clone, Debug)]
 pub struct PacedDevice<D> {
     device: D,
@@ -20,12 +20,12 @@ pub struct PacedDevice<D> {
     /// Ticks until the next service.
     left: u32,
     handed_out: Reading,
-    /// Whether the wrapped device may still exert a force.
+    /// Whether the wrapped device may still be exerting a force.
     pushes: bool,
 }
 
 impl<D: Device> PacedDevice<D> {
-    /// Wraps a device and serves it every `every_ticks` ticks; zero counts as one.
+    /// Wraps a device and serves it every `every_ticks` ticks; zero is treated as one.
     pub fn new(device: D, every_ticks: u32) -> Self {
         let every_ticks = every_ticks.max(1);
         let rate_hz = device.limits().rate_hz.min(TICKS_PER_S / f64::from(every_ticks));
@@ -33,8 +33,7 @@ impl<D: Device> PacedDevice<D> {
         Self { device, limits, every_ticks, left: 0, handed_out: Reading::default(), pushes: false }
     }
 
-    /// Updates whether the wrapped device may exert a force. An effort whose write failed may still have reached the
-    /// device.
+    /// Updates `pushes`. An effort whose write failed may still have reached the device.
     fn update_pushes(&mut self, effort: Effort, sent: WriteOutcome) {
         let is_force = effort != Effort::zero();
         match sent {
@@ -61,7 +60,7 @@ impl<D: Device> Device for PacedDevice<D> {
         &self.limits
     }
 
-    /// Real-time: one reading of the wrapped device. Faults are passed on in every tick.
+    /// Real-time: one reading of the wrapped device. Faults are forwarded in every tick.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         let reading = self.device.read(now);
         let is_due = self.left == 0;
@@ -175,7 +174,7 @@ mod tests {
         );
     }
 
-    /// Runs a tick that requests a force, N.
+    /// Runs one tick that requests a force, N.
     fn tick<D: Device>(device: &mut PacedDevice<D>, force_n: f64) -> WriteOutcome {
         device.read(NOW);
         device.write(Effort { force_n: Vector2::new(force_n, 0.0) }, NOW)

@@ -1,4 +1,4 @@
-//! A path in the plane, given by rows of time and position with linear interpolation between them.
+//! A path in the plane, given as rows of time and position and interpolated linearly.
 
 use nalgebra::Vector2;
 
@@ -45,7 +45,7 @@ pub struct Path {
     /// Rows of t_s, x_m, y_m.
     rows: Vec<[f64; 3]>,
     looped: bool,
-    /// Index of the first row later than the time of the last call of [`Path::follow`].
+    /// Index of the first row later than the time last passed to [`Path::follow`].
     cursor: usize,
 }
 
@@ -82,7 +82,7 @@ impl Path {
         self.interpolate(self.row_after(time_s), time_s)
     }
 
-    /// Like [`Path::at`], for a sequence of times: the search starts at the row that the last call found.
+    /// Like [`Path::at`], but faster for a sequence of times: the search starts at the row found by the last call.
     ///
     /// Real-time: constant while times advance by less than a row; a binary search of the rows otherwise.
     #[inline(always)]
@@ -113,8 +113,7 @@ impl Path {
         }
     }
 
-    /// Time within the rows at which a looped path has the position of `time_s`; `time_s` itself if the path does not
-    /// loop.
+    /// Maps `time_s` to the equivalent time within the rows of a looped path; returns it unchanged for other paths.
     fn time_in_rows(&self, time_s: f64) -> f64 {
         if !self.looped {
             return time_s;

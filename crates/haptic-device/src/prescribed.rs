@@ -1,4 +1,4 @@
-//! A device with prescribed positions, to measure the physics without the dynamics of a device.
+//! A device with prescribed positions, for measuring the physics without device dynamics.
 //!
 //! There is no model, encoder or delay between the given motion and the readings. Like the simulated device, this
 //! device counts ticks: reading k is the position at time k·T, where T is one tick.
@@ -10,7 +10,7 @@ use crate::simulated::{TICK_S, seconds};
 use crate::velocity::BackwardDifference;
 use nalgebra::Vector2;
 
-/// A prescribed motion. Every function from time to position is a trajectory too.
+/// A prescribed motion. Also implemented for functions from time to position.
 pub trait Trajectory {
     /// Position of the handle at `time_s`, device frame, m.
     ///

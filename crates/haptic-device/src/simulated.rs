@@ -1,8 +1,8 @@
 //! A device model with a simulated hand.
 //!
-//! Time is the tick count: each reading advances the model by one tick T of 1 ms, under the efforts written before.
-//! Each effort takes effect exactly after the delay of the model. Reading k is therefore the state at time k·T, and
-//! effort k acts from time k·T + delay. No clock is read, so the same efforts give the same bits.
+//! Time is the tick count: each reading advances the model by one tick T of 1 ms, using the efforts written before.
+//! Each effort takes effect exactly one model delay later. Reading k is therefore the state at time k·T, and effort k
+//! acts from time k·T + delay. No clock is read, so the same efforts give the same bits.
 
 mod axis;
 mod delay;
@@ -24,15 +24,15 @@ use nalgebra::Vector2;
 /// Period of simulated devices, s.
 pub const TICK_S: f64 = 0.001;
 
-/// Ticks per second. A count of ticks is divided by this rather than multiplied by [`TICK_S`]. Otherwise, rows of a
-/// path that lie on a tick would not be met exactly.
+/// Ticks per second. Tick counts are divided by this rather than multiplied by [`TICK_S`], so that path rows at a tick
+/// are hit exactly.
 const TICKS_PER_S: f64 = 1000.0;
 
 pub(crate) fn seconds(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_S
 }
 
-/// True position and velocity of the handle, rather than those that the encoder and the velocity estimate give.
+/// True position and velocity of the handle, before encoder quantisation and velocity estimation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrueState {
     /// Handle position, device frame, m.
@@ -69,7 +69,7 @@ impl Axis {
     }
 }
 
-/// A device model, held by a simulated hand if there is one.
+/// A device model, optionally held by a simulated hand.
 #[derive(Clone, Debug)]
 pub struct SimulatedDevice {
     identity: Identity,
@@ -107,7 +107,7 @@ impl SimulatedDevice {
         Ok(device)
     }
 
-    /// Sets the position and velocity of the handle. Commands that are still delayed take effect nevertheless.
+    /// Sets the position and velocity of the handle. Commands still in the delay line take effect as usual.
     pub fn place(&mut self, position_m: Vector2<f64>, velocity_m_per_s: Vector2<f64>) {
         for (index, axis) in self.axes.iter_mut().enumerate() {
             if let Some(axis) = axis {
@@ -198,7 +198,7 @@ impl Device for SimulatedDevice {
 }
 
 impl SimulatedDevice {
-    /// The force without its components on axes that do not exist, which must not count towards saturation.
+    /// Removes force components on missing axes, which must not count towards saturation.
     fn present(&self, force_n: Vector2<f64>) -> Vector2<f64> {
         Vector2::from_fn(|index, _| if self.axes[index].is_some() { force_n[index] } else { 0.0 })
     }

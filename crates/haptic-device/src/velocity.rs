@@ -6,7 +6,7 @@
 
 use nalgebra::Vector2;
 
-/// Velocity estimate by backward difference: the change since the last position, divided by the elapsed time. Zero at
+/// Velocity estimate by backward difference: the change since the last position, divided by the elapsed time. Zero for
 /// the first position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BackwardDifference {
@@ -19,7 +19,7 @@ impl BackwardDifference {
         Self { before_m: None }
     }
 
-    /// Adds a position, `elapsed_s` after the last one, and returns the velocity, m/s.
+    /// Adds a position measured `elapsed_s` after the last one, and returns the velocity, m/s.
     ///
     /// Real-time: one division.
     pub fn update(&mut self, position_m: Vector2<f64>, elapsed_s: f64) -> Vector2<f64> {
@@ -39,7 +39,7 @@ pub const MAX_WINDOW: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveWindow {
     encoder_step_m: f64,
-    /// Samples of each axis, newest first: one more than the window has intervals.
+    /// Samples of each axis, newest first; one more than the number of intervals in the window.
     samples: [[Sample; MAX_WINDOW + 1]; 2],
     filled: usize,
 }
@@ -56,8 +56,8 @@ impl AdaptiveWindow {
         Self { encoder_step_m, samples: [[Sample::default(); MAX_WINDOW + 1]; 2], filled: 0 }
     }
 
-    /// Adds a position, `elapsed_s` after the last one, and returns the velocity, m/s. A position that is not later
-    /// than the last one is ignored.
+    /// Adds a position measured `elapsed_s` after the last one, and returns the velocity, m/s. Ignores the position if
+    /// no time has elapsed.
     ///
     /// Real-time: at most MAX_WINDOW² comparisons per axis.
     pub fn update(&mut self, position_m: Vector2<f64>, elapsed_s: f64) -> Vector2<f64> {
@@ -109,7 +109,7 @@ mod tests {
         Vector2::new((position_m / STEP_M).floor() * STEP_M, 0.0)
     }
 
-    /// Largest error over a steady motion, after settling, m/s.
+    /// Largest error during steady motion, after settling, m/s.
     fn worst_error(speed: f64, mut update: impl FnMut(Vector2<f64>) -> Vector2<f64>) -> f64 {
         let estimates = (0..1000).map(|tick| update(quantised(speed * TICK_S * f64::from(tick))).x);
         estimates.skip(50).map(|estimate| (estimate - speed).abs()).fold(0.0, f64::max)

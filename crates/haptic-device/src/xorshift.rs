@@ -1,6 +1,6 @@
-//! A small generator of reproducible random numbers (Marsaglia's xorshift, 64 bits, with a multiplied output).
+//! A small generator of reproducible random numbers (xorshift64*).
 
-/// Generator of random numbers; the same seed gives the same numbers on every machine.
+/// Random number generator; a given seed gives the same numbers on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Xorshift {
     state: u64,
@@ -26,14 +26,14 @@ impl Xorshift {
 
     /// Returns a random number from zero (inclusive) to one (exclusive).
     ///
-    /// Real-time: as [`Self::bits`].
+    /// Real-time: same as [`Self::bits`].
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Returns a random number between `low` and `high`.
     ///
-    /// Real-time: as [`Self::bits`].
+    /// Real-time: same as [`Self::bits`].
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }

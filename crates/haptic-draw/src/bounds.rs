@@ -2,7 +2,7 @@
 
 use nalgebra::Vector2;
 
-/// Axis-aligned rectangle, world frame.
+/// An axis-aligned rectangle, world frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Lower left corner, m.
@@ -12,7 +12,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Returns an empty rectangle, to which discs can be added.
+    /// Returns an empty rectangle. Discs can be added to it.
     pub fn empty() -> Self {
         Self { low_m: Vector2::repeat(f64::INFINITY), high_m: Vector2::repeat(f64::NEG_INFINITY) }
     }
@@ -28,12 +28,12 @@ impl Bounds {
         Self { low_m: self.low_m.add_scalar(-by_m), high_m: self.high_m.add_scalar(by_m) }
     }
 
-    /// Returns the smallest rectangle that contains both rectangles.
+    /// Returns the smallest rectangle that contains both.
     pub fn joined(&self, other: &Self) -> Self {
         Self { low_m: self.low_m.inf(&other.low_m), high_m: self.high_m.sup(&other.high_m) }
     }
 
-    /// Returns the intersection of both rectangles.
+    /// Returns the intersection of two rectangles.
     pub fn common(&self, other: &Self) -> Self {
         Self { low_m: self.low_m.sup(&other.low_m), high_m: self.high_m.inf(&other.high_m) }
     }

@@ -1,29 +1,29 @@
-//! Colours.
+//! RGB colours.
 
 use std::fmt;
 
-/// RGB colour, displayed as `#rrggbb`.
+/// An RGB colour, displayed as `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
-/// Colour of a body whose colour is invalid: the default of scene files.
+/// Colour used when a body's colour is invalid: the default of scene files.
 const GREY: Rgb = Rgb(0x88, 0x99, 0xaa);
 
 impl Rgb {
-    /// Parses `#rrggbb`; any other text gives grey. Colours in scene files are already checked when they are read.
+    /// Parses `#rrggbb`; any other text gives grey. Colours in scene files have already been checked by the parser.
     pub fn from_hexadecimal(text: &str) -> Self {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
         let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         number.map_or(GREY, |number| Self((number >> 16) as u8, (number >> 8) as u8, number as u8))
     }
 
-    /// Returns the colour mixed with a fraction (0 to 1) of another one.
+    /// Returns the colour mixed with a fraction (0 to 1) of another.
     pub fn mixed(self, other: Self, fraction: f64) -> Self {
         let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * fraction).round() as u8;
         Self(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
     }
 
-    /// Returns the index (16 to 231) of the nearest colour in the colour cube of terminals with 256 colours.
+    /// Returns the index (16 to 231) of the nearest colour in the 256-colour terminal palette.
     pub fn indexed(self) -> u8 {
         let level = |value: u8| match value {
             0..48 => 0,

@@ -1,4 +1,4 @@
-//! Lays a scene out on a page: bodies to scale, the paths of hand and tool, names, a scale bar and gravity.
+//! Lays out a scene on a page: bodies to scale, the paths of hand and tool, names, a scale bar and gravity.
 
 use crate::bounds::Bounds;
 use crate::colour::Rgb;
@@ -14,7 +14,7 @@ use nalgebra::Vector2;
 
 /// Width of the page, points.
 const WIDTH: f64 = 960.0;
-/// Largest height of the scene, points.
+/// Maximum height of the scene, points.
 const MAX_HEIGHT: f64 = 720.0;
 /// Margin around the scene, points.
 const MARGIN: f64 = 36.0;
@@ -23,9 +23,9 @@ const FOOTER_HEIGHT: f64 = 46.0;
 /// Length of the arrow for a force of 1 N, points.
 const POINTS_PER_N: f64 = 42.0;
 
-/// Smallest distance between successive vertices of a drawn path, points.
+/// Minimum distance between successive vertices of a drawn path, points.
 const MIN_SPACING: f64 = 0.6;
-/// Largest number of bodies for which names are written.
+/// Maximum number of bodies for which names are written.
 const MAX_NAMES: usize = 24;
 
 const BACKGROUND: Rgb = Rgb(0xfb, 0xfb, 0xfd);
@@ -36,7 +36,7 @@ const FORCE: Rgb = Rgb(0xd9, 0x48, 0x0f);
 const WHITE: Rgb = Rgb(255, 255, 255);
 const BLACK: Rgb = Rgb(0, 0, 0);
 
-/// Scene to be drawn.
+/// A scene to draw.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// Appearance of the scene.
@@ -55,7 +55,7 @@ impl Content {
     }
 }
 
-/// Paths of hand and tool during a run, and the force at its end.
+/// Paths of hand and tool during a run, and the final force.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trail {
     /// Duration of the run, s.
@@ -68,7 +68,7 @@ pub struct Trail {
     pub force_n: Vector2<f64>,
 }
 
-/// Choice of the texts on the page.
+/// Selection of annotations on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Annotations {
     /// Names of bodies, scale and gravity.
@@ -137,8 +137,8 @@ impl Page {
     }
 }
 
-/// Returns the extent of the bodies and paths that the page shows. Bodies that fell far out of the scene are cut off,
-/// because they would make the rest too small.
+/// Returns the extent of the bodies and paths shown on the page. Bodies that fell far out of the scene are cut off,
+/// because including them would make the rest too small.
 fn shown(content: &Content) -> Bounds {
     let start = &content.view.bounds;
     let limit = start.widened(start.size_m().amax());
@@ -194,7 +194,7 @@ fn draw_paths(drawing: &mut Drawing, page: &Page, content: &Content, trail: &Tra
     }
 }
 
-/// Removes points that are too close to each other to be seen apart.
+/// Removes points that are too close together to be distinguished.
 fn thinned(points: Vec<Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::with_capacity(points.len());
     for point in points {
@@ -205,7 +205,7 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
     kept
 }
 
-/// Draws the tool with a halo, so that it stands out from the bodies that it touches.
+/// Draws the tool with a halo, so that it stands out from the bodies it touches.
 fn draw_tool(drawing: &mut Drawing, page: &Page, content: &Content) {
     let Some((tool, _)) = content.view.tool else { return };
     let area = body_area(page, content, tool);
@@ -245,8 +245,8 @@ fn write_names(drawing: &mut Drawing, page: &Page, content: &Content) {
     labels::write_names(drawing, &whole, &named, &taken, INK);
 }
 
-/// Returns the name of a body and its place on the page. The name of solid ground includes the coefficient of friction
-/// with the tool.
+/// Returns the name of a body and its position on the page. The name of solid ground includes the coefficient of
+/// friction with the tool.
 fn named(page: &Page, content: &Content, index: usize) -> Named {
     let body = &content.view.bodies[index];
     let bounds = body.bounds(&content.placements[index]);
@@ -259,7 +259,7 @@ fn named(page: &Page, content: &Content, index: usize) -> Named {
     Named { text, block, outlines, grown_by, colour, is_solid, moves: !body.fixed }
 }
 
-/// Returns the blocks that names must not cover: hand, force, and the paths of hand and tool.
+/// Returns the blocks that names must not cover: the hand, the force, and the paths of hand and tool.
 fn busy_blocks(page: &Page, content: &Content) -> Vec<Block> {
     let Some(trail) = &content.trail else { return Vec::new() };
     let Some(&hand_m) = trail.hand_m.last() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Drawing on a page, independent of the file format: marks drawn one over the other, in points, with y downwards.
+//! A drawing on a page, independent of the file format: marks stacked on each other, in points, with y downwards.
 
 use crate::colour::Rgb;
 use nalgebra::Vector2;
@@ -6,7 +6,7 @@ use nalgebra::Vector2;
 /// Position on the page, in points from the upper left corner.
 pub type Point = Vector2<f64>;
 
-/// Page of marks.
+/// A page with marks on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Width and height, points.
@@ -17,7 +17,7 @@ pub struct Drawing {
     pub marks: Vec<Mark>,
 }
 
-/// Mark on the page.
+/// A mark on the page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     /// A filled area.
@@ -28,7 +28,7 @@ pub enum Mark {
     Text(Text),
 }
 
-/// Filled area with an edge.
+/// A filled area with an edge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     /// Closed outlines. A single point is the core of a disc; two points are the core of a capsule.
@@ -43,7 +43,7 @@ pub struct Area {
     pub edge_width: f64,
 }
 
-/// Line through points.
+/// A line through points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Points of the line; at least two.
@@ -61,11 +61,11 @@ pub struct Line {
 /// A short text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
-    /// Position of the anchor on the base line.
+    /// Position of the anchor on the baseline.
     pub at: Point,
-    /// Part of the text that is at the position `at`.
+    /// Part of the text placed at `at`.
     pub anchor: Anchor,
-    /// Content of the text.
+    /// The text itself.
     pub text: String,
     /// Font size, points.
     pub size: f64,
@@ -73,7 +73,7 @@ pub struct Text {
     pub colour: Rgb,
 }
 
-/// Part of a text that is at its position.
+/// Part of a text that is placed at the given position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Start of the text.

@@ -9,12 +9,12 @@ use nalgebra::Vector2;
 pub const SIZE: f64 = 12.0;
 /// Gap around a name, points.
 const GAP: f64 = 5.0;
-/// Distances between a body and its name, tried in this order, points.
+/// Distances to try between a body and its name, in order, points.
 const ASIDE: [f64; 3] = [10.0, 26.0, 48.0];
 /// Brightness of a body below which its name is written in white.
 const DARK: f64 = 0.55;
 
-/// Rectangle on the page, points.
+/// A rectangle on the page, points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
     /// Upper left corner.
@@ -48,7 +48,7 @@ impl Block {
     }
 }
 
-/// Body to be named.
+/// A body to name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
     /// Name to write.
@@ -61,13 +61,13 @@ pub struct Named {
     pub grown_by: f64,
     /// Colour of the body.
     pub colour: Rgb,
-    /// Whether the body fills its bounding box, so that a name fits on it.
+    /// Whether the body fills its bounding box, so that a name may fit on it.
     pub is_solid: bool,
     /// Whether the body is dynamic.
     pub moves: bool,
 }
 
-/// Writes names on a page. Names do not cover the blocks `taken`; a name without a free position is left out. `ink` is
+/// Writes names on a page without covering the blocks in `taken`; a name without a free position is omitted. `ink` is
 /// the colour of names beside their bodies.
 pub fn write_names(drawing: &mut Drawing, page: &Block, named: &[Named], taken: &[Block], ink: Rgb) {
     let letters = Letters::new();
@@ -85,12 +85,12 @@ pub fn write_names(drawing: &mut Drawing, page: &Block, named: &[Named], taken: 
     }
 }
 
-/// Returns all blocks except that of the body with index `own`, which its own leader line may touch.
+/// Returns all blocks except the block of the body with index `own`, which its leader line may touch.
 fn others(busy: &[Block], own: usize) -> Vec<Block> {
     busy.iter().enumerate().filter(|(index, _)| *index != own).map(|(_, block)| *block).collect()
 }
 
-/// Returns the first free position beside a body for its name, and the leader line to it; `None` if no position is
+/// Returns the first free position for a name beside its body, with the leader line to it; `None` if no position is
 /// free.
 fn free_position(one: &Named, size: Vector2<f64>, page: &Block, busy: &[Block]) -> Option<(Block, [Point; 2])> {
     let reach = (one.block.size() + size) / 2.0;

@@ -1,5 +1,5 @@
-//! Computes the width of a text, and its outline for pixel graphics. The font is compiled in, so that a picture looks
-//! the same on every machine.
+//! Computes the width of a text, and its outline for raster images. The font is compiled in, so that pictures look the
+//! same on every machine.
 
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
@@ -7,7 +7,7 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 /// Latin letters of DejaVu Sans; the licence is in `font/LICENSE.txt`.
 static FONT: &[u8] = include_bytes!("font/dejavu-sans-latin.ttf");
 
-/// Font for measuring and drawing texts.
+/// Font for measuring and drawing text.
 pub struct Letters {
     face: Face<'static>,
 }
@@ -27,7 +27,7 @@ impl Letters {
         f64::from(units) * self.scale(size)
     }
 
-    /// Returns the outline of a text whose base line starts at (x, y); `None` if the text has no visible letters.
+    /// Returns the outline of a text whose baseline starts at (x, y); `None` if the text has no visible letters.
     pub fn outline(&self, text: &str, size: f64, x: f64, y: f64) -> Option<Path> {
         let scale = self.scale(size) as f32;
         let mut builder = Ink { builder: PathBuilder::new(), along: 0.0 };
@@ -60,7 +60,7 @@ impl Default for Letters {
 
 struct Ink {
     builder: PathBuilder,
-    /// Start of the next letter along the base line, font units.
+    /// Start of the next letter along the baseline, font units.
     along: f32,
 }
 

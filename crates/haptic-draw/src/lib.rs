@@ -1,9 +1,9 @@
 //! Drawings of planar scenes and plots, as SVG and PNG.
 //!
 //! [`view::SceneView`] is the appearance of a scene: one [`outline`] and [`colour`] per body. [`placement::Placement`]
-//! is the pose of a body, and [`touch`] finds the bodies that the tool touches. [`compose`] lays a scene out on a page
+//! is the pose of a body, and [`touch`] finds the bodies that the tool touches. [`compose`] lays out a scene on a page
 //! with names ([`labels`]) and a scale bar. The result is a [`drawing::Drawing`], which [`svg`] and [`png`] write.
-//! [`log_plot`] draws curves on logarithmic axes. The font is compiled in ([`letters`]), so that a picture is the same
+//! [`log_plot`] draws curves on logarithmic axes. The font is compiled in ([`letters`]), so that pictures are the same
 //! on every machine.
 //!
 //! ```

@@ -10,7 +10,7 @@ const FINE: Rgb = Rgb(0xc6, 0xcd, 0xd7);
 /// Font size, points.
 pub const FONT_SIZE: f64 = 12.0;
 
-/// Range of one axis.
+/// The range of one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// Lower end; greater than zero.
@@ -25,7 +25,7 @@ impl Range {
         libm::log10(value / self.low) / libm::log10(self.high / self.low)
     }
 
-    /// Returns the grid lines at 1, 2, … 9 times each power of ten that lie in the range, with true for the powers
+    /// Returns the grid lines within the range, at 1, 2, … 9 times each power of ten, with true for the powers
     /// themselves.
     fn lines(&self) -> Vec<(f64, bool)> {
         let (first, last) = (libm::floor(libm::log10(self.low)) as i32, libm::ceil(libm::log10(self.high)) as i32);
@@ -36,7 +36,7 @@ impl Range {
     }
 }
 
-/// Plot with two logarithmic axes.
+/// A plot with two logarithmic axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogPlot {
     /// Upper left and lower right corners of the frame, points.
@@ -48,7 +48,7 @@ pub struct LogPlot {
 }
 
 impl LogPlot {
-    /// Returns the position of a pair of values on the page. Values outside their ranges are moved to the frame.
+    /// Returns the position of a pair of values on the page. Values outside their range are clamped to the frame.
     pub fn to_page(&self, x: f64, y: f64) -> Point {
         let [low, high] = self.corners;
         let (right, up) = (self.x.fraction(x).clamp(0.0, 1.0), self.y.fraction(y).clamp(0.0, 1.0));
@@ -69,7 +69,7 @@ impl LogPlot {
         }
     }
 
-    /// Draws the frame, the numbers and the axis titles.
+    /// Draws the frame, the tick labels and the axis titles.
     pub fn draw_axes(&self, drawing: &mut Drawing, x_title: &str, y_title: &str) {
         let [low, high] = self.corners;
         let frame = vec![low, Point::new(high.x, low.y), high, Point::new(low.x, high.y), low];
@@ -105,12 +105,12 @@ impl LogPlot {
     }
 }
 
-/// Writes a text in the font size and colour of plots.
+/// Writes text in the font size and colour of plots.
 pub fn write(drawing: &mut Drawing, at: Point, anchor: Anchor, text: &str) {
     drawing.text(Text { at, anchor, text: text.to_owned(), size: FONT_SIZE, colour: INK });
 }
 
-/// Formats a power of ten, with spaces between groups of three digits from 10 000 upwards.
+/// Formats a power of ten, with a space between groups of three digits from 10 000 upwards.
 fn number(value: f64) -> String {
     let power = libm::round(libm::log10(value));
     if power < 0.0 {

@@ -1,13 +1,13 @@
-//! Outlines of bodies and of single pieces.
+//! Outlines of bodies and individual pieces.
 //!
-//! Pieces cut from one polygon share whole edges, bit for bit, once in each direction. When the shared edges are
-//! removed, the edges of the polygon remain, which are then put in order.
+//! Pieces cut from one polygon share whole edges, bit for bit, once in each direction. Removing the shared edges leaves
+//! the edges of the polygon, which are then put in order.
 
 use haptic_planar::shape::piece::Piece;
 use nalgebra::Vector2;
 use std::f64::consts::TAU;
 
-/// Number of corners per full turn of a rounded outline.
+/// Number of corners in a full turn of a rounded outline.
 const CORNERS_PER_TURN: f64 = 48.0;
 
 type Edge = [Vector2<f64>; 2];
@@ -35,7 +35,7 @@ fn drop_shared(edges: &mut Vec<Edge>) {
     edges.retain(|[from, to]| !all.contains(&[*to, *from]));
 }
 
-/// Follows the closed outline that starts with `first`, removes its edges from `edges` and returns its corners.
+/// Follows the closed outline that starts with `first`, removing its edges from `edges`, and returns its corners.
 fn follow(first: Edge, edges: &mut Vec<Edge>) -> Vec<Vector2<f64>> {
     let mut corners = vec![first[0], first[1]];
     while let Some(next) = edges.iter().position(|edge| edge[0] == corners[corners.len() - 1]) {
@@ -60,8 +60,8 @@ pub fn rounded(piece: &Piece, centre_m: Vector2<f64>) -> Vec<Vector2<f64>> {
         .collect()
 }
 
-/// Returns unit vectors from the outward normal of the edge before a corner to that of the edge after it; a full turn
-/// for a single point.
+/// Returns unit vectors from the outward normal of the edge before a corner to the normal of the edge after it; a full
+/// turn for a single point.
 fn arc(before: Vector2<f64>, after: Vector2<f64>) -> Vec<Vector2<f64>> {
     let outward = |edge: Vector2<f64>| libm::atan2(-edge.x, edge.y);
     let is_point = before == Vector2::zeros();

@@ -6,7 +6,7 @@ use crate::letters::Letters;
 use std::fmt;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 
-/// Pixels per point; more than one, so that pictures are also sharp on dense screens.
+/// Pixels per point; more than one, so that pictures are sharp on high-density screens.
 const PIXELS_PER_POINT: f32 = 2.0;
 
 /// Encodes a drawing as a PNG file.
@@ -54,8 +54,8 @@ struct Page {
 }
 
 impl Page {
-    /// Draws an area. A grown area is drawn by stroking its outlines with two wide pens: first with the wider one in
-    /// the colour of the edge, then with the narrower one in the colour of the area.
+    /// Draws an area. A grown area is drawn by stroking its outlines twice: first with a wider pen in the edge colour,
+    /// then with a narrower one in the fill colour.
     fn area(&mut self, area: &Area) {
         let half_edge = area.edge_width / 2.0;
         if area.grown_by > 0.0 {

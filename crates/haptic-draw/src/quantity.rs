@@ -1,6 +1,6 @@
 //! Formats quantities as text.
 
-/// Formats a value with a matching SI prefix and up to one decimal. Forces have two decimals and no prefix; magnitudes
+/// Formats a value with a suitable SI prefix and up to one decimal. Forces have two decimals and no prefix; magnitudes
 /// below 1e-9 are written as zero.
 pub fn quantity(value: f64, unit: &str) -> String {
     const PREFIXES: [(f64, &str); 4] = [(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];

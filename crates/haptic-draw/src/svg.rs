@@ -24,8 +24,8 @@ pub fn write(drawing: &Drawing) -> String {
     out
 }
 
-/// Encodes an area. A grown area is drawn by stroking its outlines with two wide pens: first with the wider one in the
-/// colour of the edge, then with the narrower one in the colour of the area.
+/// Encodes an area. A grown area is drawn by stroking its outlines twice: first with a wider pen in the edge colour,
+/// then with a narrower one in the fill colour.
 fn area(area: &Area) -> String {
     let half_edge = area.edge_width / 2.0;
     if area.grown_by > 0.0 {
@@ -101,7 +101,7 @@ fn coordinates(point: Point) -> String {
     format!("{},{}", number(point.x), number(point.y))
 }
 
-/// Formats a number with up to two decimals and without trailing zeros; a hundredth of a point is fine enough.
+/// Formats a number with up to two decimals and without trailing zeros; a hundredth of a point is precise enough.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');

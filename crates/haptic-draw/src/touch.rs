@@ -1,4 +1,4 @@
-//! Finds the bodies that the tool touches and the contact points, from geometry alone.
+//! Finds the bodies that the tool touches, and the contact points, from geometry alone.
 
 use crate::placement::Placement;
 use crate::view::{BodyView, SceneView};
@@ -6,8 +6,8 @@ use haptic_planar::shape::closest::{Seed, track};
 use haptic_planar::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
 
-/// Largest distance that counts as touching, m. The gap of a loaded contact is a few µm; a tool that is held next to a
-/// body without load is rarely as close as this.
+/// Largest distance that counts as touching, m. The gap of a loaded contact is a few µm; a tool held next to a body
+/// without load is rarely this close.
 pub const TOUCHING_M: f64 = 5e-5;
 
 /// Returns the indices of the bodies that the tool touches, in file order.
@@ -18,8 +18,8 @@ pub fn touched(view: &SceneView, placements: &[Placement]) -> Vec<usize> {
     others.filter(|&other| distance_m(view, placements, tool, other) < TOUCHING_M).collect()
 }
 
-/// Returns the visible contact points, world frame, m: corners of the tool on bodies that it touches, and corners of
-/// these bodies on the tool.
+/// Returns the visible contact points, world frame, m: corners of the tool on bodies it touches, and corners of these
+/// bodies on the tool.
 pub fn contact_points_m(view: &SceneView, placements: &[Placement]) -> Vec<Vector2<f64>> {
     let Some((tool, _)) = view.tool else { return Vec::new() };
     let touched = touched(view, placements);

@@ -31,7 +31,7 @@ pub struct BodyView {
     pub fixed: bool,
     /// Colour of the body.
     pub colour: Rgb,
-    /// Collision layer. Bodies of different layers do not touch.
+    /// Collision layer. Bodies in different layers do not touch.
     pub layer: i32,
     /// Centre of mass in the frame of the shape, m.
     pub centre_m: Vector2<f64>,

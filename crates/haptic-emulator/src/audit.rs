@@ -1,4 +1,4 @@
-//! Audit of the host by an emulated device: counts during the run and a summary at the end.
+//! Audit of the host by an emulated device: counters during the run and a summary at the end.
 
 use crate::gadget::{Firmware, Gadget};
 use serde::Serialize;
@@ -9,13 +9,13 @@ use std::io::Write;
 pub struct Quadrant {
     /// Signs of x and y in this quadrant.
     pub signs: [i8; 2],
-    /// Number of samples in this quadrant in which the tool overlaps the post by more than 2 mm.
+    /// Number of samples in this quadrant where the tool overlaps the post by more than 2 mm.
     pub samples: u64,
-    /// Number of these [`Self::samples`] without a force away from the centre of the post.
+    /// Number of these samples without a force away from the centre of the post.
     pub wrong: u64,
-    /// Mean force over all [`Self::samples`], N, device frame.
+    /// Mean force over these samples, N, device frame.
     pub mean_force_n: [f64; 2],
-    /// Largest angle, over all [`Self::samples`], between the force and the direction away from the centre, degrees.
+    /// Largest angle between the force and the direction away from the centre over these samples, degrees.
     pub angle_max_deg: f64,
 }
 
@@ -24,13 +24,14 @@ pub struct Quadrant {
 pub struct PlugSession {
     /// Number of forces (joystick) or commands (native board) received.
     pub taken: u64,
-    /// Number of commands lost, according to their sequence numbers; zero for a joystick, whose reports have none.
+    /// Number of commands lost, according to their sequence numbers; zero for a joystick, whose reports are not
+    /// numbered.
     pub lost: u64,
-    /// Protocol violations by the host.
+    /// Number of protocol violations by the host.
     pub mistakes: u64,
-    /// Largest magnitude of the force on an axis, N.
+    /// Largest magnitude of the force on any axis, N.
     pub force_max_n: f64,
-    /// Force of each axis at disconnection, N.
+    /// Force on each axis at disconnection, N.
     pub force_end_n: [f64; 2],
     /// Time from connection to the first force, ms.
     pub first_force_after_ms: Option<f64>,
@@ -44,18 +45,19 @@ pub struct PlugSession {
 pub struct HostAudit {
     /// Number of steps of the device, 1 ms each.
     pub steps: u64,
-    /// Protocol violations by the host.
+    /// Number of protocol violations by the host.
     pub mistakes: u64,
     /// Descriptions of the first violations of each session; joysticks only.
     pub mistake_texts: Vec<String>,
-    /// Number of commands lost, according to their sequence numbers; zero for a joystick, whose reports have none.
+    /// Number of commands lost, according to their sequence numbers; zero for a joystick, whose reports are not
+    /// numbered.
     pub lost: u64,
     /// Largest number of forces or commands received within one second.
     pub taken_in_busiest_s: u64,
-    /// Input reports sent.
+    /// Number of input reports sent.
     pub inputs: u64,
-    /// Longest time after the host's last output report (joystick) or command (native board) at which a force still
-    /// acted, ms.
+    /// Longest time that a force still acted after the host's last output report (joystick) or command (native board),
+    /// ms.
     pub force_outlives_host_ms: f64,
     /// Audit of the forces in each quadrant.
     pub quadrants: [Quadrant; 4],
@@ -63,7 +65,7 @@ pub struct HostAudit {
     pub lives: Vec<PlugSession>,
 }
 
-/// Observes every step of a gadget and audits its host.
+/// Audits the host by observing every step of a gadget.
 pub struct HostAuditor {
     account: HostAudit,
     life: PlugSession,
@@ -80,11 +82,11 @@ pub struct HostAuditor {
 
 /// Distance between the centres of tool and post at which they touch, in the scene of the test guest, m.
 const TOUCH_M: f64 = 0.015;
-/// Penetration above which the force is checked, m. At a smaller penetration, contact has only just begun.
+/// Penetration above which the force is checked, m. Below it, contact has only just begun.
 const WELL_INSIDE_M: f64 = 0.002;
 /// Distance from an axis below which a position is in no quadrant, m.
 const BESIDE_AXIS_M: f64 = 0.001;
-/// Force that a push away from the centre must exceed to count, N.
+/// Minimum force away from the centre that counts as a push, N.
 const LEAST_PUSH_N: f64 = 0.1;
 const STEPS_A_SECOND: u64 = 1000;
 
@@ -141,9 +143,9 @@ impl HostAuditor {
         self.taken_before = taken;
     }
 
-    /// Checks a sample without a force at once, and a sample with a force one step later, only if the force has not
-    /// ended by then. The host ends the two axes in separate reports, so the direction of the last force before the end
-    /// is meaningless.
+    /// Checks a sample without a force immediately, and a sample with a force one step later, if the force is still
+    /// acting. The host ends the two axes in separate reports, so the direction of the last force before the end is
+    /// meaningless.
     fn note_push(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
         let ends = force_n == [0.0; 2];
         if let Some((position_m, force_n)) = self.unjudged.take()
@@ -188,8 +190,8 @@ impl HostAuditor {
         self.account.inputs += 1;
     }
 
-    /// Ends the current session and stores its counts. Does nothing if the gadget has made no step since the previous
-    /// session.
+    /// Ends the current session and stores its counts. Does nothing if the gadget has not been stepped since the
+    /// previous session.
     pub fn end_life(&mut self, gadget: &Gadget) {
         if self.born_us.take().is_none() {
             return;
@@ -248,8 +250,8 @@ impl Firmware {
         }
     }
 
-    /// Whether the host drives the motors: an effect is playing, or the board is armed and has received a command. A
-    /// force is expected only then.
+    /// Whether the host is driving the motors: an effect is playing, or the board is armed and has received a command.
+    /// A force is expected only then.
     fn is_driven(&self) -> bool {
         match self {
             Self::Joystick(joystick, _) => joystick.plays(),

@@ -1,12 +1,12 @@
-//! Compares the forces at the motors with those that the host permitted.
+//! Compares the motor forces with the forces that the host permitted.
 //!
 //! The log of a device and the trace of a host are written by two programs, each with one row per millisecond and its
-//! own start time. The two are shifted in time to where they match best. Every force at a motor must then match a force
-//! that the host permitted within a few milliseconds of it.
+//! own start time. The two are aligned in time for the best match. Every motor force must then match a force that the
+//! host permitted within a few milliseconds of it.
 //!
 //! If a device encodes directions coarsely, the effect for one axis also leaks some force into the other axis, and the
-//! host compensates for the leak. It sets the two effects in two reports, so the force of a motor can be wrong for a
-//! moment, by the leaked fraction of the change on the other axis.
+//! host compensates for the leak. The host sets the two effects in two reports, so a motor force can be wrong briefly,
+//! by the leaked fraction of the change on the other axis.
 
 use serde::Serialize;
 use std::ops::RangeInclusive;
@@ -14,30 +14,29 @@ use std::ops::RangeInclusive;
 /// Result of the comparison for one axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AxisMatch {
-    /// Number of milliseconds in which the motor had a force other than zero.
+    /// Number of milliseconds with a non-zero motor force.
     pub forces: usize,
-    /// Number of milliseconds in which the motor had a force, possibly zero, that the host did not permit at about that
-    /// time.
+    /// Number of milliseconds with a motor force, possibly zero, that the host did not permit at about that time.
     pub unmatched: usize,
-    /// Time of the first unmatched force on the device's clock, µs, and that force, N.
+    /// Time of the first unmatched force on the device's clock, µs, with the force, N.
     pub first_unmatched: Option<(f64, f64)>,
-    /// Difference between the longest and the shortest time from the permission of a force to the same force at the
+    /// Difference between the longest and the shortest delay from the permission of a force to the same force at the
     /// motor, ms.
     pub lag_spread_ms: i64,
 }
 
-/// Tolerance of a match, as a multiple of the force resolution. It covers the rounding of the magnitudes of two
-/// effects, whose directions differ slightly from the axes, and the rounding in the log.
+/// Tolerance of a match, as a multiple of the force resolution. It covers rounding in the log and in the magnitudes of
+/// the two effects, whose directions differ slightly from the axes.
 const STEPS_OFF: f64 = 1.5;
-/// Largest time between a force at the motor and the permitted force that it matches, after alignment, ms.
+/// Maximum time between a motor force and the matching permitted force, after alignment, ms.
 const WINDOW_MS: i64 = 12;
-/// Start times of the trace relative to the log that the alignment tries, ms.
+/// Start times of the trace relative to the log to try during alignment, ms.
 const STARTS_MS: RangeInclusive<i64> = -100..=5000;
-/// The alignment uses every `STRIDE`th row of the log.
+/// Stride of the alignment, which uses only every `STRIDE`th row of the log.
 const STRIDE: usize = 37;
 
 /// Compares both axes of a device's log with a host's trace, both as CSV. `step_n` is the resolution of the motor
-/// force, N. `leak` is the fraction of the force of one axis that leaks into the other.
+/// force, N. `leak` is the fraction of one axis's force that leaks into the other.
 ///
 /// # Errors
 /// If a column is missing or a number is invalid.
@@ -98,7 +97,7 @@ fn best_start(at_ms: &[i64], motors_n: &[Vec<f64>; 2], admitted_n: &[Vec<f64>; 2
     sums.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, start_ms)| start_ms)
 }
 
-/// The forces of one axis in a log, aligned with those of a trace.
+/// Forces of one axis in a log, aligned with a trace.
 struct Laid<'a> {
     at_ms: &'a [i64],
     motor_n: &'a [f64],

@@ -20,18 +20,18 @@ pub struct Emulator {
     pub build: fn(&BoardOptions) -> Result<Box<dyn Board>, ModelError>,
 }
 
-/// Options of emulated boards. Each board uses those that apply to it.
+/// Options for emulated boards. Each board uses the ones that apply to it.
 #[derive(Clone, Debug)]
 pub struct BoardOptions {
     /// Dynamics of the handle.
     pub model: DeviceModel,
-    /// Hand that holds the handle, if any.
+    /// Hand holding the handle, if any.
     pub hand: Option<HandModel>,
-    /// Whether [`Self::hand`] is the default hand. Boards with a different travel then use a hand of their own instead.
+    /// Whether [`Self::hand`] is the default hand. Boards with a different travel then use their own hand instead.
     pub hand_is_default: bool,
     /// Whether the board reports velocities (native boards only).
     pub velocity: bool,
-    /// Major version of the protocol that the board reports (native boards only).
+    /// Major protocol version reported by the board (native boards only).
     pub protocol_version: u8,
     /// Variant of the board (Haply 2diy only).
     pub variant: HaplyVariant,

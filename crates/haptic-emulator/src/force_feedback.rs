@@ -11,10 +11,10 @@ pub struct Mistake {
     pub what: String,
 }
 
-/// Maximum number of violations stored with a description; further violations are only counted.
+/// Maximum number of violations stored with a description; further ones are only counted.
 const MISTAKES_KEPT: usize = 20;
 
-/// Result of the last Create New Effect report, which the host reads with PID Block Load.
+/// Result of the last Create New Effect report, read by the host with PID Block Load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loaded {
     Nothing,
@@ -55,8 +55,8 @@ pub struct ForceFeedback {
 }
 
 impl ForceFeedback {
-    /// Creates a device as it is after connection. `room` is the number of effects that it can store; the default is
-    /// that of its style.
+    /// Creates a device in its state after connection. `room` is the number of effects it can store; the style gives
+    /// the default.
     pub fn new(style: Style, room: Option<usize>) -> Self {
         let room = room.unwrap_or(usize::from(style.blocks));
         Self {
@@ -217,7 +217,7 @@ impl ForceFeedback {
     }
 
     /// Returns the motor force as a fraction of full scale, along x and y of the HID specification. Stops effects whose
-    /// duration has passed.
+    /// duration has elapsed.
     pub fn force(&mut self, now_us: u64) -> [f64; 2] {
         let mut total = [0.0; 2];
         for effect in self.effects.iter_mut().flatten() {

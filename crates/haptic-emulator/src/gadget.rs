@@ -1,4 +1,4 @@
-//! An emulated USB device: firmware that receives and sends reports, and the handle that its motors move.
+//! An emulated USB device: firmware that receives and sends reports, and the handle moved by its motors.
 
 use crate::force_feedback::ForceFeedback;
 use crate::handle::EmulatedHandle;
@@ -10,40 +10,40 @@ use nalgebra::Vector2;
 
 /// Travel of the handle on each side of the centre, m.
 const TRAVEL_M: f64 = 0.05;
-/// Period of the device's clock, µs.
+/// Period of the device clock, µs.
 pub const STEP_US: u64 = 1000;
 
 /// Firmware of an emulated USB device.
 #[derive(Clone, Debug)]
 pub enum Firmware {
-    /// A joystick with force feedback, and its force at full scale, N.
+    /// A joystick with force feedback, and its full-scale force, N.
     Joystick(ForceFeedback, f64),
     /// A board with the native protocol.
     Native(NativeFirmware),
 }
 
-/// An emulated USB device with the handle that its motors move.
+/// An emulated USB device and the handle moved by its motors.
 #[derive(Clone, Debug)]
 pub struct Gadget {
     /// Firmware of the device.
     pub firmware: Firmware,
     /// Handle that the motors act on.
     pub handle: EmulatedHandle,
-    /// Force of the motors in the last step, N, device frame (x to the right, y away from the user).
+    /// Motor force in the last step, N, device frame (x to the right, y away from the user).
     pub force_n: [f64; 2],
     stream: CobsStream,
     advanced_us: Option<u64>,
 }
 
 impl Gadget {
-    /// Creates a joystick with force feedback. `room` is the number of effects that it can store; the default is that
-    /// of its style.
+    /// Creates a joystick with force feedback. `room` is the number of effects it can store; the style gives the
+    /// default.
     pub fn joystick(style: Style, room: Option<usize>, full_scale_n: f64, handle: EmulatedHandle) -> Self {
         Self::new(Firmware::Joystick(ForceFeedback::new(style, room), full_scale_n), handle)
     }
 
-    /// Creates a board with the native protocol. The board has no slew limit, so every force at its motors is one that
-    /// the host sent.
+    /// Creates a board with the native protocol. The board has no slew limit, so every motor force is one that the host
+    /// sent.
     pub fn board(full_scale_n: f64, handle: EmulatedHandle) -> Self {
         let traits = NativeTraits {
             full_scale_n,
@@ -59,7 +59,7 @@ impl Gadget {
         Self { firmware, handle, force_n: [0.0; 2], stream: CobsStream::default(), advanced_us: None }
     }
 
-    /// Returns the report descriptor of a joystick, or that of a board with the native protocol if `style` is `None`.
+    /// Returns the report descriptor of a joystick, or of a board with the native protocol if `style` is `None`.
     pub fn descriptor(style: Option<&Style>) -> Vec<u8> {
         style.map_or_else(native::descriptor, Style::descriptor)
     }
@@ -106,7 +106,7 @@ impl Gadget {
     }
 
     /// Advances the firmware to `now_us`, and the handle in whole milliseconds. Returns the input report to send, if
-    /// any: the position of a joystick, or a new fault of a board.
+    /// any: a joystick's position, or a board's new fault.
     pub fn advance(&mut self, now_us: u64) -> Option<Vec<u8>> {
         let (force_n, fault) = match &mut self.firmware {
             Firmware::Joystick(joystick, full_scale_n) => {

@@ -1,22 +1,22 @@
-//! The handle of an emulated device, with the simulated hand that holds it.
+//! The handle of an emulated device, and the simulated hand that holds it.
 
 use crate::native::Measured;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError, SimulatedDevice, TrueState};
 use haptic_device::{Device, Effort, MonotonicNs};
 use nalgebra::Vector2;
 
-/// The handle of an emulated device, held by a simulated hand if there is one. Vectors are in the device frame: x to
-/// the right, y away from the user.
+/// The handle of an emulated device, optionally held by a simulated hand. Vectors are in the device frame: x to the
+/// right, y away from the user.
 #[derive(Clone, Debug)]
 pub struct EmulatedHandle {
     device: SimulatedDevice,
     encoder_m: Vector2<f64>,
     force_n: Vector2<f64>,
-    /// Work of the motors on the handle since the start, J.
+    /// Work done by the motors on the handle since the start, J.
     given_j: f64,
-    /// Smallest value of `given_j` so far, J.
+    /// Minimum of `given_j` so far, J.
     given_least_j: f64,
-    /// Largest rise of `given_j` above its smallest value up to that time, J.
+    /// Largest rise of `given_j` above its earlier minimum, J.
     given_most_j: f64,
 }
 
@@ -31,7 +31,7 @@ impl EmulatedHandle {
         Ok(Self { device, encoder_m, force_n: Vector2::zeros(), given_j: 0.0, given_least_j: 0.0, given_most_j: 0.0 })
     }
 
-    /// Creates the handle of a USB device, with a hand that holds it at the centre.
+    /// Creates the handle of a USB device, held at the centre by a hand.
     ///
     /// # Errors
     /// If the model cannot be simulated.
@@ -39,7 +39,7 @@ impl EmulatedHandle {
         Self::new(2, &USB_MODEL, Some(&usb_hand(Vec::new())))
     }
 
-    /// Creates the handle of a USB device, with a hand that presses it against a post in the centre from every side.
+    /// Creates the handle of a USB device. Its hand presses it against a central post from every side.
     ///
     /// # Errors
     /// If the model cannot be simulated.
@@ -47,7 +47,7 @@ impl EmulatedHandle {
         Self::new(2, &USB_MODEL, Some(&usb_hand(path_round_the_post())))
     }
 
-    /// Advances by a millisecond under the given motor force, N.
+    /// Advances by one millisecond under the given motor force, N.
     pub fn advance(&mut self, force_n: Vector2<f64>) {
         self.force_n = force_n;
         let before_m = self.device.true_state().position_m;
@@ -58,12 +58,12 @@ impl EmulatedHandle {
         self.given_most_j = self.given_most_j.max(self.given_j - self.given_least_j);
     }
 
-    /// Position from the encoder, m.
+    /// Position measured by the encoder, m.
     pub fn encoder_m(&self) -> Vector2<f64> {
         self.encoder_m
     }
 
-    /// Position from the encoder, with the true velocity.
+    /// Position measured by the encoder, with the true velocity.
     pub fn measured(&self) -> Measured {
         Measured { position_m: self.encoder_m, velocity_m_per_s: self.true_state().velocity_m_per_s }
     }
@@ -73,19 +73,19 @@ impl EmulatedHandle {
         self.device.true_state()
     }
 
-    /// Largest net energy that the motors delivered to the hand over any interval of time, J. A passive host never
-    /// delivers more than it has received, plus the energy that its world stored at the start.
+    /// Largest net energy that the motors delivered to the hand over any time interval, J. A passive host never
+    /// delivers more than it has received, plus the energy stored in its world at the start.
     pub fn given_most_j(&self) -> f64 {
         self.given_most_j
     }
 
-    /// Force of the motors in the last millisecond, N.
+    /// Motor force in the last millisecond, N.
     pub fn force_n(&self) -> Vector2<f64> {
         self.force_n
     }
 }
 
-/// Model of a USB device without friction, quantisation or delay, so that exactly the commanded force moves the handle.
+/// Model of a USB device without friction, quantisation or delay, so that the commanded force acts exactly.
 const USB_MODEL: DeviceModel = DeviceModel {
     mass_kg: [0.3; 2],
     damping_n_s_per_m: [0.0; 2],
@@ -99,19 +99,19 @@ fn usb_hand(path: Vec<[f64; 3]>) -> HandModel {
     HandModel { stiffness_n_per_m: 150.0, damping_n_s_per_m: 6.0, mass_kg: 0.0, path, looped: false }
 }
 
-/// Time that the hand waits beside the post until force is on, s.
+/// Time for which the hand waits beside the post until the force is on, s.
 const REST_S: f64 = 4.0;
 /// Duration of the hand's approach to the post, s.
 const APPROACH_S: f64 = 1.0;
-/// Duration of one round around the post, s.
+/// Duration of one turn around the post, s.
 const ROUND_S: f64 = 2.0;
 /// Distance of the hand's target from the centre while the hand waits, m.
 const BESIDE_M: f64 = 0.025;
 /// Distance of the hand's target from the centre while the hand presses against the post, m.
 const PRESSING_M: f64 = 0.006;
-/// Number of rounds around the post; more than a run needs.
+/// Number of turns around the post; more than a run needs.
 const ROUNDS: u32 = 300;
-/// Rows of the path per round. The straight lines between them deviate from the circle by at most 3 µm.
+/// Path rows per turn. The straight lines between them deviate from the circle by at most 3 µm.
 const ROWS_PER_ROUND: u32 = 100;
 
 fn path_round_the_post() -> Vec<[f64; 3]> {

@@ -1,16 +1,16 @@
-//! Emulated boards and USB devices, to test backends against realistic device behaviour.
+//! Emulated boards and USB devices, for testing backends against realistic device behaviour.
 //!
 //! - [`emulators`]: the table of boards on a pseudo-terminal; [`serial`]: those boards and their server.
-//! - [`native`]: the firmware of a board with the native protocol.
-//! - [`force_feedback`]: the firmware of a USB force-feedback device, from reports to the motor force.
+//! - [`native`]: firmware of a board with the native protocol.
+//! - [`force_feedback`]: firmware of a USB force-feedback device, from reports to motor force.
 //! - [`style`]: force-feedback devices of several makers, with their report descriptors; [`writer`]: writes
 //!   descriptors.
 //! - [`handle`]: the handle between the motors and a simulated hand.
 //! - [`gadget`]: a USB device that receives and sends reports; [`transport`]: its connection to a kernel.
-//! - [`audit`]: the device's audit of its host; [`compare`]: comparison of the device's log with the host's trace.
+//! - [`audit`]: the device's audit of its host; [`compare`]: compares the device's log with the host's trace.
 //!
-//! No code is shared with the host's parser of report descriptors: the emulated firmware counts field offsets in bytes,
-//! as real firmware does.
+//! No code is shared with the host's report descriptor parser: the emulated firmware counts field offsets in bytes, as
+//! real firmware does.
 //!
 //! ```
 //! use haptic_device::DeviceModel;

@@ -7,9 +7,9 @@
 //! the device to a CSV file. `--unplug` disconnects the device for one second, at the given time in seconds after the
 //! start (uhid only).
 //!
-//! `compare` checks that the host permitted every force at the motors. LOG is the log of the device, and TRACE is the
-//! host's table, from `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons. LEAK is the
-//! fraction of the force of one axis that leaks into the other axis; the default is zero.
+//! `compare` checks that the host permitted every motor force. LOG is the log of the device, and TRACE is the host's
+//! table, from `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons. LEAK is the fraction of
+//! one axis's force that leaks into the other axis; the default is zero.
 #![forbid(unsafe_code)]
 
 use haptic_emulator::audit::{HostAudit, HostAuditor};
@@ -26,8 +26,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Real-time priority of the emulated device. It is above that of the threads that serve the device, because hardware
-/// does not wait for software, and below that of the loop.
+/// Real-time priority of the emulated device. It is higher than the priority of the threads that serve the device,
+/// because hardware does not wait for software, and lower than the priority of the loop.
 const PRIORITY: u8 = 75;
 /// USB vendor and product ids of the native board.
 const NATIVE_IDS: (u16, u16) = (0x1209, 0x4850);
@@ -146,7 +146,7 @@ fn request() -> ThreadRequest {
     }
 }
 
-/// Runs `body` on a thread with the priority of the device and returns its result.
+/// Runs `body` on a thread with the device's priority and returns its result.
 fn alone(body: impl FnOnce() -> io::Result<HostAudit> + Send + 'static) -> io::Result<HostAudit> {
     spawn(request(), move |_| body())?.join().map_err(io::Error::other)?
 }

@@ -1,8 +1,8 @@
-//! Firmware of a board with the native protocol, as `firmware-protocol/PROTOCOL.md` specifies it.
+//! Firmware of a board with the native protocol, as specified in `firmware-protocol/PROTOCOL.md`.
 //!
 //! The firmware has no I/O and no clock: messages, times and the handle's motion go in, messages and efforts come out.
-//! [`crate::serial::NativeBoard`] runs it on a byte stream, [`crate::gadget::Gadget`] in HID reports or on a USB serial
-//! line.
+//! [`crate::serial::NativeBoard`] runs it on a byte stream; [`crate::gadget::Gadget`] runs it in HID reports or on a
+//! USB serial line.
 
 use haptic_wire::{
     Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, Decoder, FULL_SCALE_Q15, Fault, FaultCode, Frame,
@@ -12,14 +12,14 @@ use nalgebra::Vector2;
 
 /// Encoder counts per metre; one count is 10 µm.
 const COUNTS_PER_M: u32 = 100_000;
-/// Watchdog time if the host requests the default, ms.
+/// Watchdog time used when the host requests the default, ms.
 const DEFAULT_WATCHDOG_MS: u16 = 20;
 /// Longest watchdog time that the host can request, ms.
 const MAX_WATCHDOG_MS: u16 = 100;
 /// Slew limit of the reference boards: 4 ms from zero to full effort.
 const REFERENCE_SLEW_Q15_PER_MS: u16 = 8192;
 
-/// A reply of the board.
+/// A reply from the board.
 pub type Reply = Message<'static>;
 
 /// Properties of an emulated board with the native protocol.
@@ -31,15 +31,15 @@ pub struct NativeTraits {
     pub travel_m: f64,
     /// Force at full effort, N.
     pub full_scale_n: f64,
-    /// Slew limit of the firmware; `u16::MAX` for no limit. It does not apply when the effort is switched off.
+    /// Slew limit of the firmware; `u16::MAX` for no limit. Switching the effort off is not limited.
     pub slew_q15_per_ms: u16,
     /// Whether STATE contains velocities.
     pub gives_velocity: bool,
     /// Whether the board disarms when the port closes.
     pub sees_link: bool,
-    /// Major version of the protocol that the board reports.
+    /// Major protocol version reported by the board.
     pub major_version: u8,
-    /// Unique number of the board.
+    /// Unique identifier of the board.
     pub uid: [u8; 8],
 }
 
@@ -58,7 +58,7 @@ impl Default for NativeTraits {
     }
 }
 
-/// Motion of the handle as the board measures it, device frame.
+/// Motion of the handle as measured by the board, device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// Position, m.
@@ -90,7 +90,7 @@ pub struct NativeFirmware {
     enabled: bool,
     /// Commanded efforts, clamped to the limits.
     targets_q15: [i16; 2],
-    /// Present efforts of the motors, which follow `targets_q15` within the slew limit.
+    /// Efforts currently applied by the motors, which follow `targets_q15` within the slew limit.
     applied_q15: [i16; 2],
     /// Time of the last advance, µs.
     advanced_us: u64,
@@ -102,13 +102,13 @@ pub struct NativeFirmware {
     pub commands_taken: u64,
     /// Number of commands lost, according to their sequence numbers.
     pub commands_lost: u64,
-    /// Number of messages received that the protocol forbids.
+    /// Number of received messages that violate the protocol.
     pub mistakes: u64,
     events: Vec<String>,
 }
 
 impl NativeFirmware {
-    /// Creates a board as it is after power-up.
+    /// Creates a board in its state after power-up.
     pub fn new(traits: NativeTraits) -> Self {
         Self {
             traits,
@@ -132,19 +132,18 @@ impl NativeFirmware {
         }
     }
 
-    /// Whether a host has armed the board and has sent a command since then. A command that enables no effort counts
-    /// too.
+    /// Whether a host has armed the board and has sent a command since then, even one that does not enable effort.
     pub fn is_driven(&self) -> bool {
         self.mode == Mode::Armed && self.commanded_us.is_some()
     }
 
-    /// Force of the motors on the hand, N.
+    /// Motor force on the hand, N.
     pub fn force_n(&self) -> Vector2<f64> {
         let newtons = self.traits.full_scale_n / f64::from(FULL_SCALE_Q15);
         Vector2::from_fn(|axis, _| f64::from(self.applied_q15[axis]) * newtons)
     }
 
-    /// Removes the oldest event and returns its text, if there is one.
+    /// Removes and returns the oldest event text, if any.
     pub fn next_event(&mut self) -> Option<String> {
         if self.events.is_empty() { None } else { Some(self.events.remove(0)) }
     }
@@ -180,7 +179,7 @@ impl NativeFirmware {
         }
     }
 
-    /// Takes the sequence number for the next message that the board sends.
+    /// Returns the sequence number for the board's next message and increments it.
     pub fn next_sequence(&mut self) -> u8 {
         let number = self.sequence;
         self.sequence = number.wrapping_add(1);
@@ -342,7 +341,7 @@ impl NativeFirmware {
 pub struct CobsStream(Decoder);
 
 impl CobsStream {
-    /// Passes the frames in `bytes` to the firmware; adds its replies to `out`, one entry per frame.
+    /// Passes the frames in `bytes` to the firmware and adds its replies to `out`, one entry per frame.
     pub fn receive(
         &mut self,
         firmware: &mut NativeFirmware,
@@ -358,20 +357,20 @@ impl CobsStream {
         });
     }
 
-    /// Encodes a message as a frame of the stream; `None` if it cannot be encoded.
+    /// Encodes a message as a frame for the stream; `None` if it cannot be encoded.
     pub fn encode(firmware: &mut NativeFirmware, message: &Message<'_>) -> Option<Vec<u8>> {
         let mut wire = [0; WIRE_MAX];
         let length = encode(message, firmware.next_sequence(), &mut wire).ok()?;
         Some(wire[..length].to_vec())
     }
 
-    /// Drops an unfinished frame.
+    /// Drops a partial frame.
     pub fn reset(&mut self) {
         self.0.forget_partial();
     }
 }
 
-/// Report descriptor of a board that exchanges the native protocol in HID reports.
+/// Returns the report descriptor of a board that carries the native protocol in HID reports.
 pub fn descriptor() -> Vec<u8> {
     use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
     let [page_low, page_high] = USAGE_PAGE.to_le_bytes();

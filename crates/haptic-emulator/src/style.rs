@@ -1,5 +1,4 @@
-//! Force-feedback devices of several makers. They use the same HID usages, but differ in report ids, ranges and
-//! layouts.
+//! Force-feedback devices of several makers. They use the same HID usages but differ in report ids, ranges and layouts.
 
 use crate::writer::{DescriptorWriter, GENERIC_DESKTOP, Main, PHYSICAL_INTERFACE};
 
@@ -47,17 +46,17 @@ pub enum Part {
     SamplePeriod,
     /// Start delay, u16, ms.
     StartDelay,
-    /// Gain of the effect, of a width that depends on the style.
+    /// Gain of the effect; the width depends on the style.
     Gain,
     /// Trigger button, u8.
     TriggerButton,
     /// Enable bits for x, y and direction, u8.
     Enables,
-    /// Direction, as two numbers of a width that depends on the style.
+    /// Direction, as two numbers; the width depends on the style.
     Directions,
 }
 
-/// Layout of the reports of one maker's force-feedback device with two axes.
+/// Report layout of one maker's force-feedback device with two axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "ids and ranges of the reports they name")]
 pub struct Style {
@@ -78,7 +77,7 @@ pub struct Style {
     pub free_id: u8,
     pub control_id: u8,
     pub control: Control,
-    /// Commands of Device Control, in the order of their bits or numbers.
+    /// Device Control commands, in the order of their bits or numbers.
     pub commands: [ControlCommand; 4],
     pub gain_id: u8,
     pub gain_max: i64,
@@ -90,8 +89,8 @@ pub struct Style {
 
 use Part::{Directions, Duration, Enables, Gain, SamplePeriod, StartDelay, TriggerButton, TriggerRepeat};
 
-/// Style of OpenFFBoard: 16-bit directions, one bit per command of Device Control, and ids of feature reports above
-/// those of output reports.
+/// OpenFFBoard: 16-bit directions, one bit per Device Control command, and feature report ids above the output report
+/// ids.
 pub const OPEN_FFBOARD: Style = Style {
     name: "openffboard",
     vendor: 0x1209,
@@ -119,8 +118,7 @@ pub const OPEN_FFBOARD: Style = Style {
     blocks: 40,
 };
 
-/// Style of the Arduino force-feedback library: 8-bit directions, no start delay, and one number per command of Device
-/// Control.
+/// Arduino force-feedback library: 8-bit directions, no start delay, and one number per Device Control command.
 pub const ARDUINO: Style = Style {
     name: "arduino",
     vendor: 0x2341,
@@ -148,8 +146,8 @@ pub const ARDUINO: Style = Style {
     blocks: 14,
 };
 
-/// Style of VPforce: output report ids above 100, 16-bit gains, the start delay last in Set Effect, and Disable before
-/// Enable in Device Control.
+/// VPforce: output report ids above 100, 16-bit gains, the start delay last in Set Effect, and Disable before Enable in
+/// Device Control.
 pub const VPFORCE: Style = Style {
     name: "vpforce",
     vendor: 0xFFFF,
@@ -180,7 +178,7 @@ pub const VPFORCE: Style = Style {
 /// All styles.
 pub const STYLES: [Style; 3] = [OPEN_FFBOARD, ARDUINO, VPFORCE];
 
-/// Width of a number that can be as large as `maximum`, bytes: one or two.
+/// Width of a number up to `maximum`, bytes: one or two.
 pub(crate) fn width(maximum: i64) -> usize {
     if maximum <= 0xFF { 1 } else { 2 }
 }
@@ -299,8 +297,8 @@ impl Style {
         });
     }
 
-    /// Writes Set Envelope, with the level and the time of the attack and of the fade. Without this report, the
-    /// kernel's driver offers no constant force.
+    /// Writes Set Envelope, with the attack and fade levels and times. Without this report, the kernel's driver offers
+    /// no constant force.
     fn write_envelope(&self, writer: &mut DescriptorWriter) {
         writer.logical(0x5A, |writer| {
             writer.report_id(self.envelope_id);
@@ -389,7 +387,7 @@ impl Style {
     }
 }
 
-/// Writes a time in milliseconds: the unit is the second (English linear system), with the exponent −3.
+/// Writes a time in milliseconds: the unit is the second (English linear system), with exponent −3.
 fn write_time(writer: &mut DescriptorWriter, usage: i64) {
     writer.usage(usage);
     writer.unit(0x1003, -3);

@@ -1,4 +1,4 @@
-//! Writer of HID report descriptors, item by item.
+//! Writes HID report descriptors, item by item.
 
 /// A main item of a report descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +12,9 @@ pub enum Main {
     Feature = 0xB0,
 }
 
-/// Usage page of physical interface devices, which covers force feedback.
+/// Usage page for physical interface devices, which covers force feedback.
 pub const PHYSICAL_INTERFACE: i64 = 0x0F;
-/// Usage page of pointers and joysticks.
+/// Usage page for pointers and joysticks.
 pub const GENERIC_DESKTOP: i64 = 0x01;
 
 /// Builds a report descriptor.
@@ -29,7 +29,7 @@ impl DescriptorWriter {
         self.bytes
     }
 
-    /// Writes one item, with the fewest bytes that hold its signed value.
+    /// Writes one item, using the fewest bytes that can represent its signed value.
     fn item(&mut self, tag: u8, value: i64) {
         let little = value.to_le_bytes();
         let (code, size) = match value {
@@ -51,8 +51,7 @@ impl DescriptorWriter {
         usages.iter().for_each(|usage| self.usage(*usage));
     }
 
-    /// Adds a usage to the next item. A usage that one byte would represent as a negative number is written in two
-    /// bytes.
+    /// Adds a usage to the next item. A usage that would be negative in one byte is written in two bytes.
     pub fn usage(&mut self, usage: i64) {
         self.item(0x08, usage);
     }
@@ -62,12 +61,12 @@ impl DescriptorWriter {
         self.bytes.extend_from_slice(&[0x85, id]);
     }
 
-    /// Writes an application collection with this usage, around the items that `content` writes.
+    /// Writes an application collection with this usage around the items written by `content`.
     pub fn application(&mut self, usage: i64, content: impl FnOnce(&mut Self)) {
         self.collection(1, usage, content);
     }
 
-    /// Writes a logical collection with this usage, around the items that `content` writes.
+    /// Writes a logical collection with this usage around the items written by `content`.
     pub fn logical(&mut self, usage: i64, content: impl FnOnce(&mut Self)) {
         self.collection(2, usage, content);
     }
@@ -85,7 +84,7 @@ impl DescriptorWriter {
         self.item(0x44, range.1);
     }
 
-    /// Sets the unit of the following items and the power of ten by which it is scaled.
+    /// Sets the unit of the following items, and its power-of-ten exponent.
     pub fn unit(&mut self, unit: i64, exponent: i64) {
         self.item(0x64, unit);
         self.item(0x54, exponent);

@@ -1,4 +1,4 @@
-//! Black box: the tick reports of about two seconds, ending a tenth of a second after a fault, for diagnosis.
+//! Black box: about two seconds of tick reports, ending a tenth of a second after a fault, for diagnosis.
 //!
 //! Every tick writes its report directly into the next row of a ring that is allocated at the start; nothing is copied.
 //! Once the ticks that follow a fault are recorded, the full ring is exchanged for a spare one, and an ordinary thread
@@ -17,7 +17,7 @@ pub struct BlackBox {
     rows: Box<[TickReport; BLACK_BOX_TICKS]>,
     /// Index of the newest report; kept in range by [`on_ring`].
     newest: usize,
-    /// Number of rows written since the box was last empty.
+    /// Number of rows written since the box was last cleared.
     written: usize,
 }
 
@@ -101,7 +101,7 @@ impl BlackBoxRecorder {
         self.running.latest_mut()
     }
 
-    /// Completes the newest row; sets the box aside once the ticks after a fault are recorded. Real-time: constant.
+    /// Completes the newest row. Sets the box aside once the ticks after a fault are recorded. Real-time: constant.
     pub(crate) fn commit(&mut self) {
         if self.aftermath.is_some() || self.latest().fault.is_some() {
             self.commit_aftermath();
@@ -121,7 +121,8 @@ impl BlackBoxRecorder {
         self.full.take()
     }
 
-    /// Takes the current box if ticks after a fault are still being recorded, or always if `in_any_case` is set.
+    /// Takes the current box if ticks after a fault are still being recorded, or unconditionally if `in_any_case` is
+    /// set.
     pub(crate) fn take_unfinished(&mut self, in_any_case: bool) -> Option<Box<BlackBox>> {
         let is_wanted = in_any_case || self.aftermath.take().is_some();
         is_wanted.then(|| std::mem::take(&mut self.running))
@@ -133,7 +134,7 @@ impl BlackBoxRecorder {
     }
 
     /// Sets the current box aside as the full one and continues with the spare. Without a spare, the current box stays
-    /// in use: the box of the first fault is the one worth keeping.
+    /// in use, because the box of the first fault is more useful.
     fn put_aside(&mut self) -> Option<u32> {
         if let Some(mut spare) = self.spare.take() {
             // The newest report must stay readable.

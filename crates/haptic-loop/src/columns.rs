@@ -1,8 +1,7 @@
 //! Columns of a tick: the names and values of traces, exported tables, black boxes and recorded ticks.
 //!
-//! The name of a column ends with its unit. In traces, the position and velocity of the tool are those of the origin of
-//! its frame, so that the velocity is the derivative of the position; in black boxes, they are those of its centre of
-//! mass.
+//! The name of a column ends with its unit. In traces, the position and velocity of the tool refer to the origin of its
+//! frame, so that the velocity is the derivative of the position; in black boxes, they refer to its centre of mass.
 
 use crate::report::TickReport;
 use haptic_planar::scene::Scene;
@@ -27,7 +26,7 @@ pub enum Cell {
     Number(f64),
     /// A count.
     Count(u64),
-    /// A word, or text in quotes.
+    /// A word, or quoted text.
     Text(String),
 }
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// A change that the loop applies between two ticks, with validated values. A new world arrives boxed and the old one
 /// is returned boxed, so that applying a command neither allocates nor frees memory.
 ///
-/// `W` and `M` are the world and the mapping as the loop uses them. A [`RecordedCommand`] has the number of the world
-/// and the settings of the mapping instead.
+/// `W` and `M` are the world and the mapping as used by the loop. A [`RecordedCommand`] contains the number of the
+/// world and the settings of the mapping instead.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", content = "value", rename_all = "kebab-case")]
 pub enum Command<W = Box<World>, M = ActiveMapping> {
@@ -26,7 +26,7 @@ pub enum Command<W = Box<World>, M = ActiveMapping> {
     Resume,
     /// Runs this many ticks of a paused world, without force.
     Step(u32),
-    /// Replaces the world with another one, or with a fresh copy at its start; the force re-engages.
+    /// Replaces the world with a different one or a fresh copy; the force re-engages.
     ReplaceWorld(W),
     /// Sets the target of a simulated hand, world frame, m; `None` returns the hand to its path.
     GuideHand(Option<Vector2<f64>>),
@@ -59,7 +59,7 @@ impl RecordedCommand {
 }
 
 impl<W, M> Command<W, M> {
-    /// Converts the world and the mapping of the command to another form.
+    /// Converts the world and mapping types of the command.
     fn convert<V, N, E>(
         &self,
         world: impl FnOnce(&W) -> Result<V, E>,

@@ -7,9 +7,9 @@ use std::fmt;
 pub enum ControlError {
     /// The request itself is wrong: an unknown key, a value outside its limits, a malformed scene.
     Invalid(String),
-    /// The request conflicts with the present state of the loop; repeating it does not help until that state changes.
+    /// The request conflicts with the current state of the loop; repeating it does not help until that state changes.
     NotNow(String),
-    /// The loop has not caught up with earlier requests; the same request may succeed later.
+    /// The loop is still processing earlier requests; the same request may succeed later.
     Busy(String),
 }
 

@@ -6,7 +6,7 @@ use haptic_coupling::tank::project_onto_segment;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Force below which the world counts as quiet, beyond the force that the weight of a swinging tool explains, N.
+/// Force below which the world counts as quiet, N, in addition to any force explained by the weight of a swinging tool.
 pub const QUIET_N: f64 = 0.2;
 /// Number of consecutive quiet ticks before the ramp starts; fewer could be part of a bounce.
 pub const QUIET_TICKS: u32 = 20;
@@ -39,7 +39,7 @@ impl Phase {
 /// State of the engagement, which determines the fraction of the world's force that the hand receives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Engagement {
-    /// Time from no force to full force, s; with zero, the force is full from the first tick.
+    /// Time from no force to full force, s; zero for full force from the first tick.
     ramp_s: f64,
     quiet_ticks: u32,
     /// Fraction reached by the ramp, 0 to 1.
@@ -64,7 +64,7 @@ impl Engagement {
         *self = Self::new(self.ramp_s);
     }
 
-    /// Removes the force in this tick, after which it returns over [`RECOVERY_S`]. Real-time: constant.
+    /// Removes the force in this tick; it then returns over [`RECOVERY_S`]. Real-time: constant.
     pub fn interrupt(&mut self) {
         self.recovered = 0.0;
     }

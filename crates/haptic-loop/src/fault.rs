@@ -33,7 +33,7 @@ pub enum Fault {
         /// Number of near pairs dropped in this tick.
         pairs: u32,
     },
-    /// Too many consecutive overruns: ticks that ended after the deadline of the next one.
+    /// Too many consecutive overruns. An overrun is a tick that ends after the deadline of the next one.
     Overruns {
         /// Number of consecutive overruns.
         in_a_row: u32,
@@ -55,8 +55,8 @@ impl Fault {
         }
     }
 
-    /// Returns the number of the kind of fault and its parameters, for checkpoints, recorded ticks and replays. The
-    /// numbers are defined only here; zero stands for no fault. Real-time: constant.
+    /// Returns the number of the fault kind and its parameters, for checkpoints, recorded ticks and replays. Zero means
+    /// no fault. Real-time: constant.
     pub fn to_code(&self) -> (u8, [u64; 2]) {
         match *self {
             Self::ReadingNotFinite => (1, [0; 2]),
@@ -76,7 +76,7 @@ impl Fault {
         }
     }
 
-    /// Inverse of [`Self::to_code`]; `None` for zero and for numbers without a meaning.
+    /// Inverse of [`Self::to_code`]; `None` for zero and for unknown numbers.
     pub fn from_code((kind, [first, second]): (u8, [u64; 2])) -> Option<Self> {
         Some(match kind {
             1 => Self::ReadingNotFinite,
@@ -91,7 +91,7 @@ impl Fault {
         })
     }
 
-    /// Archives or restores a fault or its absence as three words. Real-time: constant.
+    /// Archives or restores an optional fault as three words. Real-time: constant.
     pub fn carry(fault: &mut Option<Self>, archive: &mut impl Archive) {
         let (kind, [mut first, mut second]) = fault.map_or((0, [0; 2]), |fault| fault.to_code());
         let mut kind = u64::from(kind);
@@ -105,7 +105,7 @@ impl Fault {
     }
 }
 
-/// A fault of a run, as reports, golden files and the viewer show it.
+/// A fault of a run, as shown in reports, golden files and the viewer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FaultRecord {
@@ -144,7 +144,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Formats a value with three decimals, or with as many more as are needed to tell it from the limit.
+/// Formats a value with three decimals, or more if they are needed to distinguish it from the limit.
 fn distinguishable(value: f64, limit: f64) -> String {
     let looks_alike = |text: &String| text.parse() == Ok(limit);
     (3..=9).map(|decimals| format!("{value:.decimals$}")).find(|text| !looks_alike(text)).unwrap_or(value.to_string())

@@ -1,4 +1,4 @@
-//! The only gate between the world and the device. Every force to the hand passes [`Guard::admit`].
+//! The only gate between the world and the device. Every force on the hand passes through [`Guard::admit`].
 //!
 //! The guard acts in this order: a value that is not finite is a fault; the force is clamped without changing its
 //! direction; the engagement scales it; its rise is limited; the energy tank limits it last. A fall towards zero is
@@ -20,7 +20,7 @@ use haptic_device::{WriteError, WriteOutcome};
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Number of consecutive overruns that is a fault, because the loop no longer keeps its rate.
+/// Number of consecutive overruns that counts as a fault, because the loop can no longer keep up.
 pub const OVERRUNS_IN_A_ROW: u32 = 20;
 
 /// The force that the world requests in one tick.
@@ -59,13 +59,14 @@ pub struct Admission {
 pub struct GuardCounters {
     /// Number of ticks without force because the reading was stale.
     pub stale: u64,
-    /// Number of faults; a fault that lasts counts once.
+    /// Number of faults; a continuing fault counts once.
     pub faults: u64,
-    /// Number of ticks in which the force limit reduced the force. Normally, the coupling has saturated before.
+    /// Number of ticks in which the force limit reduced the force. Normally, the coupling saturates first.
     pub clamped: u64,
     /// Number of ticks in which the tank reduced the force.
     pub cut: u64,
-    /// Work of the world that did not reach the hand, J; negative if the hand received more work than the world did.
+    /// Work of the world that did not reach the hand, J; negative if the hand received more work than the world
+    /// delivered.
     pub withheld_j: f64,
 }
 
@@ -79,12 +80,12 @@ pub struct Guard {
     tank: Tank,
     /// The fault that is still active, if any.
     active_fault: Option<Fault>,
-    /// Fault of a write that failed in the last tick, if any.
+    /// Fault caused by a failed write in the last tick, if any.
     unsent: Option<Fault>,
     late_in_a_row: u32,
     /// Requested minus admitted force of the last tick, N.
     shortfall_n: Vector2<f64>,
-    /// Force of the device before the last admission, N.
+    /// Force applied by the device before the last admission, N.
     given_before_n: Vector2<f64>,
     counters: GuardCounters,
 }
@@ -121,7 +122,7 @@ impl Guard {
         self.engagement.restart();
     }
 
-    /// Switches the force off for another world and refills the tank with `stored`, the energy stored in that world.
+    /// Switches the force off for a new world and refills the tank with `stored`, the energy stored in that world.
     /// Real-time: constant.
     pub fn change_world(&mut self, stored: StoredEnergy) {
         self.engagement.restart();
@@ -144,9 +145,9 @@ impl Guard {
     }
 
     /// Records the outcome of the write. If the force was not sent, the previous one still acts; a failed write is a
-    /// fault in the next tick. A device that is gone exerts no force, because it has no power or its watchdog has
-    /// expired. While it is gone, motion of its handle therefore withdraws no energy from the tank; otherwise, the
-    /// deficit would limit every later force. Real-time: constant.
+    /// fault in the next tick. A disconnected device exerts no force, because it has no power or its watchdog has
+    /// expired. Motion of its handle therefore withdraws no energy from the tank; otherwise, the deficit would limit
+    /// every later force. Real-time: constant.
     pub fn acknowledge(&mut self, sent: WriteOutcome) {
         if sent != WriteOutcome::Written {
             let is_gone = sent == WriteOutcome::Failed(WriteError::NotConnected);
@@ -211,7 +212,7 @@ impl Guard {
         }
     }
 
-    /// Whether the tick needs no special handling, as is the case in nearly every tick.
+    /// Whether the tick needs no special handling, which is true of nearly every tick.
     fn is_nominal(&self, request: &ForceRequest, hand: &HandReading) -> bool {
         matches!(hand.validity, Validity::Good)
             && request.is_finite()
@@ -247,7 +248,7 @@ impl Guard {
         }
     }
 
-    /// Restarts the engagement and returns zero force, in every tick with a fault.
+    /// Restarts the engagement and returns zero force. Called in every tick with a fault.
     fn shut_off(&mut self) -> Vector2<f64> {
         self.engagement.restart();
         Vector2::zeros()
@@ -273,7 +274,7 @@ impl Guard {
         paid_n
     }
 
-    /// Counts and returns a fault when it begins, not while it continues.
+    /// Counts and returns a fault only in the tick in which it begins.
     fn report_once(&mut self, fault: Option<Fault>) -> Option<Fault> {
         let is_known = matches!((fault, self.active_fault), (Some(now), Some(before)) if now.continues(&before));
         self.active_fault = fault;

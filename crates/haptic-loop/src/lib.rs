@@ -1,12 +1,12 @@
 //! One tick of haptics, from the reading of the device to the force on the hand. Read [`tick`] first.
 //!
 //! - [`tick`]: one tick, and the loop that owns everything it needs.
-//! - [`reading_monitor`]: validity of a reading: good, stale, or a fault.
+//! - [`reading_monitor`]: checks whether a reading is good, stale or a fault.
 //! - [`world`]: the scene and its state, and the energy that they could deliver to the hand.
 //! - [`guard`]: the only gate before the device, with its [`engagement`]; every [`fault`] leads to zero force there.
 //! - [`report`], [`columns`], [`snapshot`], [`black_box`]: the data of a tick for traces, viewers and diagnosis.
-//! - [`settings`], [`command`], [`control`]: the settings at the start, the commands applied between ticks, and the
-//!   reasons for rejecting a request.
+//! - [`settings`], [`command`], [`control`]: the initial settings, the commands applied between ticks, and the reasons
+//!   for rejecting a request.
 //!
 //! ```
 //! use haptic_coupling::model::WorstAxisModel;

@@ -1,4 +1,4 @@
-//! Validity of readings: good, stale, or a fault. Every reading of a device is checked.
+//! Checks every reading of a device: good, stale, or a fault.
 
 mod checkpoint;
 
@@ -30,16 +30,16 @@ pub enum Validity {
     Faulted(Fault),
 }
 
-/// Number of service periods without a reading after which a device that is not served every tick is stale: two missed
-/// services are tolerated.
+/// Number of service periods without a reading after which a device slower than the tick is stale. Two missed services
+/// are tolerated.
 const STALE_SERVICES: f64 = 2.5;
-/// Number of service periods without a reading after which a device that is not served every tick is lost.
+/// Number of service periods without a reading after which a device slower than the tick is lost.
 const LOST_SERVICES: f64 = 4.0;
 
 /// Checks the readings of one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadingMonitor {
-    /// Service period of a device that is not served every tick, s; zero for a device that is.
+    /// Service period of a device slower than the tick, s; zero for a device that is served every tick.
     service_period_s: f64,
     stale_after_s: f64,
     stale_after_ns: u64,
@@ -81,7 +81,7 @@ impl ReadingMonitor {
         self.max_speed_m_per_s = safety.max_speed_m_per_s;
     }
 
-    /// Checks the reading of a tick that comes `elapsed_s` after the previous tick. Real-time: constant.
+    /// Checks the reading of a tick, `elapsed_s` after the previous tick. Real-time: constant.
     pub fn check(&mut self, reading: &Reading, elapsed_s: f64) -> HandReading {
         self.silent_s += elapsed_s;
         let is_finite = reading.is_finite();
@@ -123,8 +123,8 @@ impl ReadingMonitor {
         }
     }
 
-    /// Time between the last new sample and this one, s, in which the handle moved. A late tick reads the response to
-    /// the last command before it, which is as old as the tick is late. The next response comes one period later, but
+    /// Time between the last new sample and this one, s, during which the handle moved. Sample ages matter because a
+    /// late tick reads a response that is as old as the tick is late. The next response comes only one period later but
     /// covers all of that time.
     fn elapsed_since_last_s(&self, reading: &Reading) -> f64 {
         self.silent_s + (self.age_s - age_s(reading)).max(0.0)
@@ -153,7 +153,7 @@ mod tests {
     use haptic_device::FaultCode;
     use std::cell::Cell;
 
-    /// The next sample, at `x_m`.
+    /// Returns the next sample, at `x_m`.
     fn at(x_m: f64) -> Reading {
         thread_local!(static SEQUENCE: Cell<u32> = const { Cell::new(u32::MAX - 1) });
         let sequence = SEQUENCE.with(|count| count.replace(count.get().wrapping_add(1)));

@@ -7,7 +7,7 @@ use haptic_planar::output::StepOutput;
 use haptic_planar::scene::body_state::BodyState;
 use nalgebra::Vector2;
 
-/// One tick, from reading to force. Positions and forces are in the world frame unless stated otherwise.
+/// Report of one tick, from reading to force. Positions and forces are in the world frame unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TickReport {
     /// Number of the tick, counted from one.
@@ -23,11 +23,11 @@ pub struct TickReport {
     pub hand_m: Vector2<f64>,
     /// State of the tool after the tick; at rest at the origin if there is no tool.
     pub tool: BodyState,
-    /// Output of the world's step.
+    /// Output of the step.
     pub felt: StepOutput,
     /// Force on the hand that the guard admitted, N.
     pub force_n: Vector2<f64>,
-    /// Force on the hand that the guard admitted, N, in the device frame, as it was passed to the device.
+    /// Force on the hand that the guard admitted, device frame, N, as passed to the device.
     pub effort_n: Vector2<f64>,
     /// Outcome of writing the effort.
     pub sent: WriteOutcome,
@@ -46,7 +46,7 @@ pub struct TickReport {
 }
 
 impl Default for TickReport {
-    /// The report before the first tick.
+    /// Returns the report before the first tick.
     fn default() -> Self {
         Self {
             tick: 0,

@@ -68,7 +68,7 @@ pub struct MappingSettings {
     pub rotation_rad: f64,
     /// World position of the device's origin, m.
     pub offset_m: Vector2<f64>,
-    /// Direction of the axis of a one-axis device in the world, of any length.
+    /// Direction of the axis of a one-axis device in the world frame; any non-zero length.
     pub axis: Vector2<f64>,
     /// Whether the handle of a one-axis device stays on the line of its axis.
     pub rail: bool,
@@ -81,16 +81,16 @@ impl Default for MappingSettings {
     }
 }
 
-/// A mapping that is ready for use, with the rail that the handle stays on, if any.
+/// A mapping ready for use, with the rail that constrains the handle, if any.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActiveMapping {
     /// Mapping between the device frame and the world frame.
     mapping: Mapping,
-    /// Unit direction of the rail in the world, if the handle stays on one.
+    /// Unit direction of the rail in the world frame, if there is one.
     pub rail: Option<Vector2<f64>>,
     /// World metres per device metre.
     pub scale: f64,
-    /// The factor 1/scale², which turns the mapping of a velocity to the world into that of a force.
+    /// Factor 1/scale²: mapping a force to the world is mapping a velocity, multiplied by this factor.
     force_scale: f64,
     /// Settings from which the mapping was made.
     settings: MappingSettings,
@@ -124,36 +124,35 @@ impl ActiveMapping {
         self.settings
     }
 
-    /// Whether the mapping acts like another one, even if their settings differ: a one-axis device ignores the
-    /// rotation.
+    /// Whether two mappings act alike, even if their settings differ: a one-axis device ignores the rotation.
     pub fn acts_like(&self, other: &Self) -> bool {
         (self.mapping, self.rail, self.scale) == (other.mapping, other.rail, other.scale)
     }
 
-    /// World position of a device position, m. Real-time: constant.
+    /// Converts a device position to the world frame, m. Real-time: constant.
     pub fn position_to_world(&self, device_m: Vector2<f64>) -> Vector2<f64> {
         self.mapping.position_to_world(device_m)
     }
 
-    /// Device position whose world position is nearest to `world_m`, m. Real-time: constant.
+    /// Returns the device position whose world position is nearest to `world_m`, m. Real-time: constant.
     pub fn position_to_device(&self, world_m: Vector2<f64>) -> Vector2<f64> {
         self.mapping.position_to_device(world_m)
     }
 
-    /// Device force equivalent to a world force, N. Real-time: constant.
+    /// Returns the device force equivalent to a world force, N. Real-time: constant.
     pub fn force_to_device(&self, world_n: Vector2<f64>) -> Vector2<f64> {
         self.mapping.force_to_device(world_n)
     }
 
-    /// World force equivalent to a device force, N. Real-time: constant.
+    /// Returns the world force equivalent to a device force, N. Real-time: constant.
     pub fn force_to_world(&self, device_n: Vector2<f64>) -> Vector2<f64> {
         self.mapping.velocity_to_world(device_n) * self.force_scale
     }
 }
 
 /// Returns the model of a device's worst axis: the lowest mass, damping, friction and force limit, the coarsest encoder
-/// and the longest delay of all axes, because tank and margins must hold in every direction. `period_s` is the service
-/// period.
+/// and the longest delay of all axes, because the tank and the margins must hold in every direction. `period_s` is the
+/// service period.
 pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel {
     let present = usize::from(axes).clamp(1, model.mass_kg.len());
     let least = |values: &[f64]| values[..present].iter().copied().fold(f64::INFINITY, f64::min);
@@ -169,7 +168,7 @@ pub fn worst_axis(model: &AxesModel, axes: u8, period_s: f64) -> WorstAxisModel 
     }
 }
 
-/// Safety settings: limits of force, slew, speed and age of readings.
+/// Safety settings: limits on force, slew, speed and age of readings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Safety {
@@ -177,7 +176,7 @@ pub struct Safety {
     pub max_force_n: f64,
     /// Maximum rise of the force, N/s; zero for no limit.
     pub slew_n_per_s: f64,
-    /// Time from no force to full force, s; with zero, the force is engaged from the first tick.
+    /// Time from no force to full force, s; zero for full force from the first tick.
     pub engage_ramp_s: f64,
     /// Time without a new reading after which the force is zero until the next reading, s.
     pub stale_after_s: f64,
@@ -236,7 +235,7 @@ impl Safety {
     /// Validates the limits.
     ///
     /// # Errors
-    /// If a limit breaks its rule; the error names the first such limit.
+    /// If a limit violates its rule; the error names the first such limit.
     pub fn checked(self) -> Result<Self, KeyError> {
         check(&SAFETY_KEYS, &self)?;
         if self.lost_after_s < self.stale_after_s {
@@ -246,8 +245,8 @@ impl Safety {
         Ok(self)
     }
 
-    /// Returns the settings that must not be used with hardware, at least not without confirmation, because they switch
-    /// off a protection of the hand.
+    /// Returns the settings that switch off a protection of the hand. On hardware they are rejected or need
+    /// confirmation.
     pub fn simulation_only(&self) -> impl Iterator<Item = SimulationOnly> {
         let rule = |applies: bool, key, problem, remedy, can_be_confirmed| {
             applies.then_some(SimulationOnly { key, problem, remedy, can_be_confirmed })

@@ -5,7 +5,7 @@ use crate::world::World;
 use haptic_planar::output::Contact;
 use nalgebra::Vector2;
 
-/// Maximum number of contacts in a snapshot; no picture can show more.
+/// Maximum number of contacts in a snapshot, more than a picture can usefully show.
 const MAX_CONTACTS: usize = 512;
 
 /// Pose of one body.
@@ -19,20 +19,19 @@ pub struct Pose {
     pub angle_rad: f64,
 }
 
-/// State of the loop after a tick, as a viewer shows it.
+/// State of the loop after a tick, for viewers.
 #[derive(Debug, PartialEq)]
 pub struct Snapshot {
     /// Report of the newest tick.
     pub report: TickReport,
     /// Poses of the dynamic bodies, in file order; the capacity never grows after the start.
     pub poses: Vec<Pose>,
-    /// Contacts that carry a force, in the order of the solver; only the first ones if there are more than the
-    /// capacity.
+    /// Contacts that carry a force, in solver order; contacts beyond the capacity are omitted.
     pub contacts: Vec<Contact>,
 }
 
 impl Clone for Snapshot {
-    /// Preserves the capacity, which cloning a vector does not: the buffers of an exchange are clones of one another.
+    /// Preserves the capacity, unlike cloning a vector, because the buffers of an exchange are clones of one another.
     fn clone(&self) -> Self {
         let (mut poses, mut contacts) =
             (Vec::with_capacity(self.poses.capacity()), Vec::with_capacity(self.contacts.capacity()));
@@ -54,8 +53,8 @@ impl Snapshot {
         snapshot
     }
 
-    /// Copies the report, and the poses and contacts of the world. Bodies and contacts beyond the capacity are left
-    /// out; nothing is allocated.
+    /// Copies the report, and the poses and contacts of the world. Omits bodies and contacts beyond the capacity and
+    /// allocates nothing.
     /// Real-time: a few copies for each dynamic body and each contact.
     pub fn fill(&mut self, report: &TickReport, world: &World) {
         self.report = *report;
@@ -75,7 +74,7 @@ impl Snapshot {
 
 /// Receives snapshots from the loop. A sink may ignore some of them.
 pub trait SnapshotSink: Send {
-    /// Receives a snapshot: the sink passes a buffer of its own to `fill`, which writes the snapshot into it.
+    /// Receives a snapshot: the sink passes its own buffer to `fill`, which writes the snapshot into it.
     /// Real-time: no allocation, lock, wait or log.
     fn publish(&mut self, fill: &dyn Fn(&mut Snapshot));
 }

@@ -23,7 +23,7 @@ use nalgebra::Vector2;
 /// Ticks between two snapshots: 125 snapshots per second, twice the rate of a screen.
 const SNAPSHOT_EVERY: u64 = 8;
 
-/// The haptic loop. Each tick reads the device, advances the world by a millisecond, and writes the force that the
+/// The haptic loop. Each tick reads the device, advances the world by one millisecond, and writes the force that the
 /// guard admits.
 pub struct HapticLoop {
     device: Box<dyn Device>,
@@ -105,8 +105,8 @@ impl HapticLoop {
         self.recorder.latest()
     }
 
-    /// Applies a command between two ticks. Returns the world that it replaced, if any, which must not be dropped on
-    /// the real-time thread.
+    /// Applies a command between two ticks. Returns the replaced world, if any, which must not be dropped on the
+    /// real-time thread.
     /// Real-time: constant.
     pub fn apply(&mut self, command: Command) -> Option<Box<World>> {
         match command {
@@ -136,7 +136,7 @@ impl HapticLoop {
         self.recorder.take_unfinished(crashed)
     }
 
-    /// Takes back a black box after it has been written to a file, for use at the next fault.
+    /// Returns a black box after it has been written to a file, for use at the next fault.
     pub fn recycle_black_box(&mut self, black_box: Box<BlackBox>) {
         self.recorder.give_spare(black_box);
     }
@@ -177,7 +177,7 @@ impl HapticLoop {
     }
 
     /// Advances the ramp of the gains as far as the tank level permits and returns the coupling input; `None` before
-    /// the first reading and in a scene without a tool.
+    /// the first reading or in a scene without a tool.
     fn input(&mut self, hand: &HandReading) -> Option<CouplingInput> {
         let hand_m = self.mapping.position_to_world(hand.position_m?);
         self.world.scene.tool?;
@@ -211,8 +211,8 @@ impl HapticLoop {
         }
     }
 
-    /// Fills in the fields of the report that [`Self::tick`] has not set. None may be left out, because the row still
-    /// holds an old report.
+    /// Fills in the fields of the report that [`Self::tick`] has not set. It must set all of them, because the row
+    /// still contains an old report.
     fn fill_report(&mut self, hand: &HandReading, admission: &Admission) {
         let (world, row) = (&self.world, self.recorder.latest_mut());
         row.hand_m = match hand.position_m {

@@ -10,8 +10,8 @@ use haptic_planar::state::State;
 use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// Smallest descent below its start that the energy of a body allows for, m: about the reach of an arm. The tank does
-/// not hold the energy of a greater descent, so the weight of a tool that is carried lower fades gradually; it never
+/// Minimum descent from its start for which the potential energy of a body is counted, m: about the reach of an arm.
+/// The tank holds no energy for a greater descent, so the weight of a tool carried lower fades gradually; it never
 /// grows.
 const REACH_M: f64 = 0.5;
 
@@ -28,8 +28,8 @@ pub struct World {
     number: u64,
     /// Indices of the dynamic bodies.
     moving: Vec<u32>,
-    /// Energy that all bodies together would release by descending from their starts to their lowest positions, J, zero
-    /// or more.
+    /// Energy that all bodies together would release by descending from their initial to their lowest positions, J,
+    /// zero or more.
     drop_j: f64,
     /// Kinetic energy of all bodies at the start, J.
     start_kinetic_j: f64,
@@ -55,8 +55,7 @@ impl World {
         self.state.advance(&self.scene, &mut self.workspace, input)
     }
 
-    /// Returns the world with this number. Recordings refer to worlds by number; the first world of a run has number
-    /// zero.
+    /// Sets the number of the world. Recordings refer to worlds by number; the first world of a run has number zero.
     pub fn numbered(self, number: u64) -> Self {
         Self { number, ..self }
     }
@@ -87,7 +86,7 @@ impl World {
         self.tool_weight_n
     }
 
-    /// Stretch and twist that the coupling has now if the hand is at `hand_m`. Real-time: constant.
+    /// Returns the stretch and twist of the coupling for a hand at `hand_m`. Real-time: constant.
     pub fn deformation(&self, hand_m: Vector2<f64>) -> Deformation {
         let twist_rad = self.scene.tool.map_or(0.0, |tool| {
             self.state.bodies.get(tool.body).map_or(0.0, |motion| motion.angle_rad)
@@ -97,8 +96,8 @@ impl World {
     }
 }
 
-/// Energy that a body would release by descending from its start to its lowest position, J. That position is the lowest
-/// point of the fixed bodies, or [`REACH_M`] below its start, whichever is lower.
+/// Energy that a body would release by descending from its initial to its lowest position, J. The lowest position is
+/// the lowest point of the fixed bodies or [`REACH_M`] below the start, whichever is lower.
 fn drop_j(scene: &Scene, body: &Body) -> f64 {
     let pull = scene.gravity_m_per_s2.norm();
     if body.fixed || pull == 0.0 {
@@ -110,7 +109,7 @@ fn drop_j(scene: &Scene, body: &Body) -> f64 {
     body.mass_kg * pull * drop_m
 }
 
-/// Lowest extent of the fixed bodies, m along `down`; minus infinity if there are none.
+/// Depth below which no fixed body extends, m along `down`; minus infinity if there are none.
 fn lowest_fixed_point_m(scene: &Scene, down: Vector2<f64>) -> f64 {
     let fixed = scene.bodies.iter().filter(|body| body.fixed);
     let depths = fixed.map(|body| {

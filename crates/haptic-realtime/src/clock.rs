@@ -1,4 +1,4 @@
-//! Monotonic time, and sleeping until a deadline.
+//! Monotonic time and sleeping until a deadline.
 //!
 //! [`crate::schedule`] receives times as arguments and [`crate::runner`] receives a [`Clock`], so tests can use a
 //! simulated clock.
@@ -19,18 +19,18 @@ pub trait Clock {
     fn sleep_until_ns(&mut self, deadline_ns: u64);
 }
 
-/// `CLOCK_MONOTONIC` of Linux.
+/// The Linux clock `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MonotonicClock;
 
 impl Clock for MonotonicClock {
-    /// Real-time: one vDSO call, without a system call if the clock source permits it (`hapticd doctor` checks that).
+    /// Real-time: one vDSO call; no system call if the clock source permits it (`hapticd doctor` checks this).
     fn now_ns(&mut self) -> u64 {
         monotonic_ns()
     }
 
-    /// Real-time: this is the only system call of the loop. A signal does not shorten the sleep: the deadline is
-    /// absolute, so the call is simply repeated. Any other error ends the sleep immediately, and the tick starts early.
+    /// Real-time: the only system call of the loop. The deadline is absolute, so the call is repeated if a signal
+    /// interrupts it. Any other error ends the sleep immediately, and the tick starts early.
     fn sleep_until_ns(&mut self, deadline_ns: u64) {
         let deadline = timespec(deadline_ns);
         while clock_nanosleep_absolute(ClockId::Monotonic, &deadline) == Err(Errno::INTR) {}

@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Device file through which a maximum wake-up delay is requested.
+/// Device file for requesting a maximum wake-up delay.
 pub const CPU_DMA_LATENCY_PATH: &str = "/dev/cpu_dma_latency";
 
 /// A request for short wake-up delays, held until the guard is dropped. The request costs power and heat: hold it only
@@ -17,7 +17,7 @@ pub struct DmaLatencyGuard {
     _held_open: File,
 }
 
-/// Reason why deep idle states could not be disabled. The loop still runs, with later wake-ups.
+/// Reason why deep idle states could not be disabled. The loop still runs, but wakes up later.
 #[derive(Debug)]
 pub struct DmaLatencyRefused {
     path: String,

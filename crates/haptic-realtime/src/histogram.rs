@@ -1,4 +1,4 @@
-//! A fixed-size histogram of durations, in which the loop can record without allocating.
+//! A fixed-size histogram of durations that the loop can update without allocating.
 //!
 //! The buckets are log-linear: exact below 64 ns, then 64 buckets per octave, so a percentile is never below the true
 //! value and at most 1/64 (1.6 %) above it. `hdrhistogram` was rejected because a plain array can be copied to the
@@ -6,19 +6,19 @@
 
 use serde::Serialize;
 
-/// Buckets per octave, and also the duration, ns, below which every nanosecond has its own bucket. Twice as many
+/// Number of buckets per octave. Below this many nanoseconds, every nanosecond has its own bucket. Twice as many
 /// buckets would halve the error and double the size of a copy.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 6;
 
-/// Durations of `2^HIGHEST_BIT` ns (34 s) and more share the last bucket; their exact maximum is stored separately.
+/// Durations of at least `2^HIGHEST_BIT` ns (34 s) share the last bucket; their exact maximum is stored separately.
 const HIGHEST_BIT: u32 = 35;
 
 const BUCKET_COUNT: usize = BUCKETS_PER_OCTAVE * (HIGHEST_BIT - OCTAVE_BITS + 1) as usize;
 
 /// Counts of durations in nanoseconds. 15 KiB, no heap.
 ///
-/// Not `Copy`, so that copies are visible: use [`Histogram::copy_from`] into existing memory.
+/// Not `Copy`, so that copies are explicit: use [`Histogram::copy_from`] into existing memory.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     counts: [u64; BUCKET_COUNT],
@@ -30,11 +30,11 @@ pub struct Histogram {
 /// Percentiles of the recorded durations, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Percentiles {
-    /// Median: half of all durations are no longer than this.
+    /// Median: half of all durations do not exceed it.
     pub p50: u64,
-    /// 99 % of all durations are no longer than this.
+    /// 99 % of all durations do not exceed this.
     pub p99: u64,
-    /// 99.9 % of all durations are no longer than this.
+    /// 99.9 % of all durations do not exceed this.
     pub p999: u64,
     /// Maximum, exact.
     pub max: u64,
@@ -85,7 +85,7 @@ impl Histogram {
         self.max_ns
     }
 
-    /// Returns the median, the 99th and 99.9th percentile, and the maximum.
+    /// Returns the median, the 99th and 99.9th percentiles, and the maximum.
     pub fn percentiles(&self) -> Percentiles {
         Percentiles {
             p50: self.per_mille_ns(500),
@@ -111,8 +111,8 @@ impl Histogram {
         (self.total, self.sum_ns, self.max_ns) = (other.total, other.sum_ns, other.max_ns);
     }
 
-    /// For each bucket that is not empty, the longest duration that it covers, ns, and its count; shortest durations
-    /// first. For drawing.
+    /// For each non-empty bucket, the longest duration it covers, ns, and its count; shortest durations first. For
+    /// plotting.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(bucket, count)| (last_of(bucket), *count))
@@ -135,7 +135,7 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-/// Index of the bucket that counts a duration.
+/// Returns the index of the bucket that counts a duration.
 fn bucket_of(duration_ns: u64) -> usize {
     let Some(highest_bit) = duration_ns.checked_ilog2() else { return 0 };
     if highest_bit < OCTAVE_BITS {
@@ -150,7 +150,7 @@ fn bucket_of(duration_ns: u64) -> usize {
     octave as usize * BUCKETS_PER_OCTAVE + (duration_ns >> octave) as usize
 }
 
-/// Longest duration that a bucket covers, ns.
+/// Returns the longest duration covered by a bucket, ns.
 fn last_of(bucket: usize) -> u64 {
     if bucket < BUCKETS_PER_OCTAVE {
         return bucket as u64;
@@ -164,7 +164,7 @@ fn last_of(bucket: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// Exact percentile: the element of the corresponding rank in sorted order.
+    /// Returns the exact percentile: the element of the corresponding rank in sorted order.
     fn exact(sorted: &[u64], per_mille: u64) -> u64 {
         let rank = (sorted.len() as u64 * per_mille).div_ceil(1000).max(1);
         sorted[rank as usize - 1]

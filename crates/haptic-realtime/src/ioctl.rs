@@ -1,13 +1,13 @@
-//! `ioctl` requests with a buffer whose size is part of the request code.
+//! `ioctl` requests whose buffer size is part of the request code.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Bit of a request whose buffer the kernel reads, in the kernel's encoding.
+/// Direction bit of a request whose buffer the kernel reads, in the kernel's encoding.
 const WRITES: u32 = 1;
-/// Bit of a request whose buffer the kernel fills, in the kernel's encoding.
+/// Direction bit of a request whose buffer the kernel fills, in the kernel's encoding.
 const READS: u32 = 2;
 
 /// A request whose argument is a buffer that the kernel reads, fills, or both.
@@ -34,7 +34,7 @@ impl Request {
         Self { direction: READS | WRITES, family, number }
     }
 
-    /// Request code, which includes the size of the buffer; `None` if the buffer is too long.
+    /// Returns the request code, which includes the buffer size; `None` if the buffer is too long.
     fn code(self, bytes: usize) -> Option<u32> {
         /// Width of the size field in a request code, bits.
         const SIZE_BITS: u32 = 14;

@@ -1,5 +1,4 @@
-//! The bare loop: the real thread, schedule and runner with an empty body, to measure the latency of the machine
-//! itself.
+//! The bare loop: the real thread, schedule and runner with an empty body, to measure the latency of the machine alone.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -43,17 +42,17 @@ impl Default for LatencyRequest {
 pub struct LatencyReport {
     /// Wake-up latencies, overruns and skipped periods.
     pub timing: Box<LoopTiming>,
-    /// Properties that the thread was granted, on which the results depend.
+    /// Properties granted to the thread; the results depend on them.
     pub granted: Granted,
     /// Page faults of the thread during the loop; should be zero.
     pub page_faults: PageFaults,
     /// Run delay of the thread during the loop, ns; `None` if the kernel does not count it.
     pub waited_ns: Option<u64>,
-    /// Reason why deep idle states were not disabled, if that was requested and refused.
+    /// Reason why deep idle states were not disabled, if disabling them was requested and refused.
     pub dma_latency_refused: Option<String>,
 }
 
-/// Runs the bare loop on a new thread, waits until it ends and returns the result.
+/// Runs the bare loop on a new thread, waits for it to end and returns the result.
 pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     let held = request.hold_dma_latency.then(DmaLatencyGuard::hold).transpose();
     let period_ns = period_ns(request.period)?;
@@ -65,7 +64,7 @@ pub fn measure(request: LatencyRequest) -> io::Result<LatencyReport> {
     Ok(LatencyReport { timing, granted, page_faults, waited_ns, dma_latency_refused })
 }
 
-/// Runs the bare loop for `periods` periods, including skipped ones so that stalls do not prolong the measurement.
+/// Runs the bare loop for `periods` periods, counting skipped ones, so that stalls do not prolong the measurement.
 /// Returns the timing, the page faults and the run delay, ns.
 fn run_bare(period_ns: NonZeroU64, periods: u64) -> (Box<LoopTiming>, PageFaults, Option<u64>) {
     let mut runner = Runner::new(MonotonicClock, period_ns);

@@ -1,14 +1,14 @@
 //! A 1 kHz loop on Linux: pinned real-time thread, schedule, locked memory, exchanges with other threads, and
 //! histograms. This crate is independent of haptics.
 //!
-//! In each period [`runner`] sleeps on the [`clock`] until the deadline that [`schedule`] computes, calls the body, and
+//! In each period, [`runner`] sleeps on the [`clock`] until the deadline computed by [`schedule`], calls the body, and
 //! records wake-up latency and compute time in [`histogram`]s. [`thread`] starts the pinned thread with real-time
 //! priority and locked [`memory`]; [`dma_latency`] keeps the processor out of deep idle states. [`exchange`] passes
 //! values between the real-time thread and the rest of the process without waiting. [`run_delay`] measures how long the
 //! thread waits for its core. [`tty`], [`poll`] and [`ioctl`] wrap system calls for devices. [`latency`] runs the bare
-//! loop to measure a machine, and [`fitness`] checks the machine and names remedies.
+//! loop to measure a machine, and [`fitness`] checks the machine and suggests remedies.
 //!
-//! Nothing in this crate requires privileges: every refusal of the system is reported with a remedy.
+//! Nothing in this crate requires privileges: whatever the system refuses is reported with a remedy.
 //!
 //! ```
 //! use haptic_realtime::clock::MonotonicClock;
@@ -33,8 +33,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Unsafe code is confined to the modules `system_calls`, which wraps the libc calls that have no safe wrapper, and
-//! [`ioctl`].
+//! Unsafe code is confined to the module `system_calls`, which wraps libc calls that have no safe wrapper elsewhere,
+//! and [`ioctl`].
 
 #![deny(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Avoids page faults in the loop: locks memory, keeps freed memory in the allocator, touches memory before use.
 //!
 //! Call [`disable_heap_trim`] and [`lock_memory`] once at the start of the process, before other threads exist. Locking
-//! backs the whole stack of every thread with physical memory, which is a reason to give threads small stacks.
+//! backs the whole stack of every thread with physical memory, so threads should have small stacks.
 
 use std::hint::black_box;
 use std::io;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::system_calls;
 
-/// Bytes touched by one step of [`prefault_stack`]; small enough that the last step ends close to the requested depth.
+/// Number of bytes touched per step of [`prefault_stack`]; small enough to end close to the requested depth.
 const STACK_STEP_BYTES: usize = 16 << 10;
 
 /// Extent of the memory lock.
@@ -40,9 +40,9 @@ pub struct MemoryLock {
 /// Page-fault counts of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PageFaults {
-    /// Page faults served from memory, about a microsecond each.
+    /// Page faults served from memory; about a microsecond each.
     pub minor: u64,
-    /// Page faults served from a disk, milliseconds each.
+    /// Page faults served from disk; milliseconds each.
     pub major: u64,
 }
 
@@ -53,7 +53,7 @@ impl PageFaults {
         system_calls::page_faults_of_thread().map(|(minor, major)| Self { minor, major })
     }
 
-    /// Returns the page faults since the count `earlier`.
+    /// Returns the page faults since an `earlier` count.
     pub fn since(self, earlier: Self) -> Self {
         Self { minor: self.minor.saturating_sub(earlier.minor), major: self.major.saturating_sub(earlier.major) }
     }
@@ -72,8 +72,7 @@ pub fn lock_memory() -> MemoryLock {
     }
 }
 
-/// Makes the C allocator keep and reuse its memory, so that memory that is freed and allocated again causes no page
-/// faults.
+/// Makes the C allocator keep freed memory, so that allocating it again causes no page faults.
 pub fn disable_heap_trim() -> io::Result<()> {
     system_calls::disable_heap_trim()
 }
@@ -81,8 +80,9 @@ pub fn disable_heap_trim() -> io::Result<()> {
 /// Touches `bytes` bytes of heap once and frees them; after [`disable_heap_trim`], the allocator keeps them.
 ///
 /// Requests large pages, because a ring that wraps around in two seconds touches hundreds of small pages. Each of them
-/// is touched so rarely that its address translation has left the caches of the processor, and of the host of a virtual
-/// machine; a lookup was measured to take 150 µs. If large pages are not available, small ones are used.
+/// is touched so rarely that its address translation has been evicted from the caches of the processor and, in a
+/// virtual machine, of the host; a lookup was measured to take 150 µs. If large pages are not available, small ones are
+/// used.
 pub fn prefault_heap(bytes: usize) {
     let mut heap: Vec<u8> = Vec::with_capacity(bytes);
     let room = heap.spare_capacity_mut();
@@ -92,7 +92,7 @@ pub fn prefault_heap(bytes: usize) {
     black_box(&heap);
 }
 
-/// Touches the next `bytes` bytes of this thread's stack, which must have at least that much left.
+/// Touches the next `bytes` bytes of the calling thread's stack, which must have at least that much space left.
 #[inline(never)]
 pub fn prefault_stack(bytes: usize) {
     let mut step = [0u8; STACK_STEP_BYTES];

@@ -1,12 +1,12 @@
-//! Waiting for input with a timeout.
+//! Waits for input with a timeout.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Waits until `fd` can be read without blocking; returns false if it cannot be read in time. A hang-up counts as
-/// readable, because reading then returns immediately.
+/// Waits until `fd` can be read without blocking; returns false after a timeout. A hang-up counts as readable, because
+/// a read then returns immediately.
 ///
 /// # Errors
 /// If the system call fails.
@@ -14,8 +14,8 @@ pub fn readable(fd: impl AsFd, within: Duration) -> io::Result<bool> {
     input_events(fd, within).map(|events| !events.is_empty())
 }
 
-/// Waits like [`readable`] and returns the events: input, hang-up or an error; empty if none occurred in time. A signal
-/// does not shorten the wait.
+/// Waits like [`readable`] and returns the events: input, hang-up or an error; empty after a timeout. A signal does not
+/// shorten the wait.
 ///
 /// # Errors
 /// If the system call fails.

@@ -1,23 +1,23 @@
-//! Run delay: the time for which a thread was ready but waited for its core.
+//! Run delay: how long a thread was ready to run but waited for its core.
 //!
 //! A wake-up can be late for two reasons: the kernel ran another thread first, or the machine itself was late, for
-//! example because firmware or the host of a virtual machine occupied the core. Only the first is caused by threads, of
-//! this process or of other programs, and the kernel counts it as run delay.
+//! example because firmware or the host of a virtual machine occupied the core. The kernel counts only the first as run
+//! delay.
 
 use std::fs;
 
-/// Run delay of the calling thread since it started, ns; `None` if this kernel does not count it. This reads a file:
-/// call it before and after the loop, not in a tick.
+/// Returns the run delay of the calling thread since it started, ns; `None` if this kernel does not count it. This
+/// reads a file: call it before and after the loop, not in a tick.
 pub fn thread_run_delay_ns() -> Option<u64> {
     parse_run_delay_ns(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-/// Run delay between two results of [`thread_run_delay_ns`], ns; `None` unless both exist.
+/// Returns the run delay between two results of [`thread_run_delay_ns`], ns; `None` if either is missing.
 pub fn run_delay_between_ns(before_ns: Option<u64>, after_ns: Option<u64>) -> Option<u64> {
     Some(after_ns?.saturating_sub(before_ns?))
 }
 
-/// Parses the run delay, which is the second of three numbers in schedstat: run time, run delay, number of time slices.
+/// Parses the run delay, the second of three numbers in schedstat: run time, run delay, number of time slices.
 fn parse_run_delay_ns(schedstat: &str) -> Option<u64> {
     schedstat.split_whitespace().nth(1)?.parse().ok()
 }

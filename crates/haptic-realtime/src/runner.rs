@@ -1,7 +1,7 @@
-//! The loop: in each period, it sleeps until the deadline, runs the body, records the times and advances the schedule.
+//! The loop: in each period, sleeps until the deadline, runs the body, records the times and advances the schedule.
 //!
 //! The only system call is the sleep; the clock is read through the vDSO. Optionally, the runner wakes early and spins
-//! for a bounded time, which costs power and makes wake-ups punctual. The runner collects [`LoopTiming`] and can
+//! for a bounded time, which costs power but makes wake-ups punctual. The runner collects [`LoopTiming`] and can
 //! publish it at regular intervals.
 
 use std::num::NonZeroU64;
@@ -40,14 +40,14 @@ pub enum LoopExit {
     Panicked(String),
 }
 
-/// Timing of a loop since its start. Takes 30 KiB and no heap memory.
+/// Timing of a loop since its start. Occupies 30 KiB and no heap memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoopTiming {
     /// Number of ticks run.
     pub ticks: u64,
     /// Number of ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Number of periods skipped, in which no tick ran.
+    /// Number of skipped periods, in which no tick ran.
     pub skipped: u64,
     /// Times from a deadline to the wake-up, ns.
     pub wake: Histogram,
@@ -76,14 +76,14 @@ struct Publishing {
 pub struct Runner<C> {
     clock: C,
     period_ns: NonZeroU64,
-    /// How long before each deadline the thread wakes up.
+    /// Time by which the thread wakes up before each deadline.
     early_ns: u64,
     timing: Box<LoopTiming>,
     publishing: Option<Publishing>,
 }
 
 impl<C: Clock> Runner<C> {
-    /// Creates a runner that has not run yet, with this period.
+    /// Creates a runner with this period.
     pub fn new(clock: C, period_ns: NonZeroU64) -> Self {
         Self { clock, period_ns, early_ns: 0, timing: Box::default(), publishing: None }
     }
@@ -96,7 +96,7 @@ impl<C: Clock> Runner<C> {
         self
     }
 
-    /// Also publishes the timing to `to`, every `every_ticks` ticks.
+    /// Also publishes the timing to `to` every `every_ticks` ticks.
     pub fn publishing(mut self, to: LatestWriter<LoopTiming>, every_ticks: NonZeroU64) -> Self {
         self.publishing = Some(Publishing { to, every_ticks });
         self
@@ -112,7 +112,7 @@ impl<C: Clock> Runner<C> {
         self.timing
     }
 
-    /// Runs `body` every period, the first time one period from now, until it returns `Break` or `stop` is set.
+    /// Runs `body` once per period, starting one period from now, until it returns `Break` or `stop` is set.
     ///
     /// A panic in the body propagates; see [`Runner::run_guarded`].
     /// Real-time: one sleep, clock reads around the wake-up and at the end of each tick, no allocation.
@@ -140,8 +140,7 @@ impl<C: Clock> Runner<C> {
         }
     }
 
-    /// Reads the clock until the deadline, unless the deadline is more than `early_ns` away: a failed sleep is not
-    /// replaced by spinning.
+    /// Spins until the deadline, unless it is more than `early_ns` away: spinning must not replace a failed sleep.
     fn spin_until(&mut self, deadline_ns: u64) {
         let earliest_ns = deadline_ns - self.early_ns;
         while (earliest_ns..deadline_ns).contains(&self.clock.now_ns()) {
@@ -152,9 +151,9 @@ impl<C: Clock> Runner<C> {
     /// Like [`Runner::run`], but a panic in the body only ends the loop. In every case, `on_end` then runs on this
     /// thread, with the state of the body, to switch the output off.
     ///
-    /// After a panic, the state may be half updated; `on_end` should use it to reach a safe state, not to continue. The
-    /// panic hook has run by then, and the default hook writes to stderr, which takes time: outputs also need their own
-    /// watchdog. A panic in `on_end` itself propagates.
+    /// After a panic, the state may be only partly updated; `on_end` should use it to reach a safe state, not to
+    /// continue. The panic hook has already run, and the default hook writes to stderr, which takes time: outputs also
+    /// need their own watchdog. A panic in `on_end` itself propagates.
     pub fn run_guarded<S>(
         &mut self,
         stop: &AtomicBool,
@@ -222,7 +221,7 @@ mod tests {
         }
     }
 
-    /// A clock that advances a little with every read, as for a thread that spins.
+    /// A clock that advances a little with every read, as seen by a spinning thread.
     struct CreepingClock(SimulatedClock);
 
     const CREEP_NS: u64 = 50;

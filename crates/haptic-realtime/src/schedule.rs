@@ -1,9 +1,9 @@
-//! Deadlines of the ticks, by pure arithmetic: no clock is read.
+//! Deadlines of the ticks, computed without reading a clock.
 //!
-//! Deadlines are absolute, `start + k · period`, so a late tick does not delay the later ones. A tick that ends after
-//! the next deadline is an *overrun*: the deadlines that have passed by then are *skipped*, and the schedule resumes on
-//! the same grid. Catching up with a burst of ticks was rejected: it would send the device several consecutive commands
-//! computed from one reading.
+//! Deadlines are absolute, `start + k · period`, so a late tick does not delay later ones. A tick that ends after the
+//! next deadline is an *overrun*: the deadlines that have passed are *skipped*, and the schedule resumes on the same
+//! grid. Catching up with a burst of ticks was rejected: it would send the device several consecutive commands computed
+//! from one reading.
 
 use std::num::NonZeroU64;
 
@@ -23,7 +23,7 @@ pub struct Advance {
     pub deadline_ns: u64,
     /// Whether the tick ended after the next deadline.
     pub overran: bool,
-    /// Number of deadlines skipped between this tick and the next; nonzero exactly if [`Self::overran`].
+    /// Number of deadlines skipped between this tick and the next; nonzero if and only if [`Self::overran`].
     pub skipped: u64,
 }
 
@@ -48,15 +48,14 @@ impl Schedule {
         self.overruns
     }
 
-    /// Number of deadlines skipped, at which no tick ran.
+    /// Number of skipped deadlines, at which no tick ran.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Ends the current tick at `ended_ns` and advances to the first later deadline of the grid that has not passed by
-    /// then.
+    /// Ends the current tick at `ended_ns` and advances to the next deadline on the grid that has not passed yet.
     ///
-    /// Real-time: one division. An end exactly on the next deadline is in time.
+    /// Real-time: one division. A tick that ends exactly at the next deadline is on time.
     pub fn advance(&mut self, ended_ns: u64) -> Advance {
         let period_ns = self.period_ns.get();
         let following_ns = self.deadline_ns + period_ns;

@@ -1,5 +1,5 @@
-//! The libc calls that have no safe wrapper elsewhere. Apart from that in [`crate::ioctl`], this is the only unsafe
-//! code of the crate.
+//! The libc calls that have no safe wrapper elsewhere. Apart from [`crate::ioctl`], this is the only unsafe code in the
+//! crate.
 
 #![allow(unsafe_code)]
 
@@ -40,7 +40,7 @@ struct SerialStruct {
 
 const GET_SERIAL: libc::c_ulong = 0x541E;
 const SET_SERIAL: libc::c_ulong = 0x541F;
-/// Flag that makes the driver pass bytes on immediately instead of collecting them.
+/// Flag that makes the driver forward bytes immediately instead of collecting them.
 const ASYNC_LOW_LATENCY: libc::c_int = 1 << 13;
 
 /// Sets the low-latency flag of a serial port and returns whether it reads back as set.
@@ -67,13 +67,13 @@ pub struct KernelSchedule {
     pub policy: i32,
     /// `sched_priority`; 0 for normal policies.
     pub priority: i32,
-    /// Whether threads and processes that the thread starts have the normal policy.
+    /// Whether threads and processes started by the thread have the normal policy.
     pub resets_on_fork: bool,
 }
 
-/// Reads the policy and the priority of the calling thread from the kernel.
+/// Reads the policy and priority of the calling thread from the kernel.
 ///
-/// `pthread_getschedparam` (and `thread-priority`, which calls it) was rejected: glibc returns cached values of the
+/// `pthread_getschedparam` (and `thread-priority`, which calls it) was rejected: glibc returns cached values from the
 /// last request instead of reading them back.
 pub fn kernel_schedule() -> io::Result<KernelSchedule> {
     // SAFETY: takes a thread id by value (0 is the calling thread) and touches no memory of ours.
@@ -101,7 +101,7 @@ pub fn set_kernel_schedule(policy: i32, priority: i32) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, policy, &parameters) }).map(drop)
 }
 
-/// Numbers of minor and of major page faults of the calling thread since it started.
+/// Returns the numbers of minor and major page faults of the calling thread since it started.
 pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
     // SAFETY: `rusage` is plain numbers, for which all zero bytes are a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -111,7 +111,7 @@ pub fn page_faults_of_thread() -> io::Result<(u64, u64)> {
 }
 
 /// Makes the allocator keep its memory: it never trims the heap, never serves a request with a separate mapping, and
-/// uses one heap for all threads, so that memory touched beforehand is available to every thread.
+/// uses one heap for all threads, so that memory touched in advance is available to every thread.
 #[cfg(target_env = "gnu")]
 pub fn disable_heap_trim() -> io::Result<()> {
     for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0), (libc::M_ARENA_MAX, 1)] {
@@ -129,7 +129,7 @@ pub fn disable_heap_trim() -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this C library has no mallopt"))
 }
 
-/// Asks the kernel to use large pages for the whole pages within `memory`, which should be untouched.
+/// Asks the kernel to use large pages for the whole pages within `memory`, which should not have been touched yet.
 pub fn ask_for_large_pages(memory: &mut [MaybeUninit<u8>]) -> io::Result<()> {
     let page_bytes = rustix::param::page_size();
     let before_first_page = memory.as_ptr().align_offset(page_bytes).min(memory.len());

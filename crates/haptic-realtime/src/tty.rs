@@ -9,11 +9,11 @@ pub fn own(port: impl IntoRawFd) -> OwnedFd {
     system_calls::own_descriptor(port)
 }
 
-/// Sets the low-latency flag of a serial port, with which the driver passes bytes on as they arrive; an FTDI chip
-/// otherwise collects them for 16 ms. Returns whether the flag reads back as set.
+/// Sets the low-latency flag of a serial port, which makes the driver forward bytes as they arrive; an FTDI chip
+/// otherwise collects them for up to 16 ms. Returns whether the flag reads back as set.
 ///
 /// # Errors
-/// If the driver rejects the flag or does not have it. Pseudo-terminals and USB CDC devices do not have it, because
+/// If the driver rejects or does not support the flag. Pseudo-terminals and USB CDC devices do not support it, because
 /// they do not collect bytes.
 pub fn set_low_latency(port: &impl AsFd) -> io::Result<bool> {
     system_calls::set_low_latency(port.as_fd())

@@ -9,7 +9,7 @@ use haptic_realtime::thread::{CpuChoice, Granted, Policy, ThreadRequest, parse_c
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
-/// Policy number, real-time priority and affinity as `/proc` reports them, independent of the calls under test.
+/// Policy number, real-time priority and affinity as reported by `/proc`, independent of the calls under test.
 fn read_proc() -> (i32, u8, Vec<usize>) {
     let stat = read_to_string("/proc/thread-self/stat").unwrap();
     let after_name: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -57,7 +57,7 @@ fn locked_memory_shows_in_proc_or_its_absence_has_a_reason() {
     assert!(granted.locked_memory == LockedMemory::CurrentAndFuture || !granted.reasons.is_empty());
 }
 
-/// Drops the capability that SCHED_FIFO needs, for the calling thread and the threads that it starts.
+/// Drops the capability needed for SCHED_FIFO, for the calling thread and the threads it starts.
 fn give_up_real_time() {
     let mut held = capabilities(None).unwrap();
     held.effective.remove(CapabilitySet::SYS_NICE);

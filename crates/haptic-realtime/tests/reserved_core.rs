@@ -1,4 +1,4 @@
-//! All other threads, present and future, leave the loop's core.
+//! All other threads, existing and future, leave the loop's core.
 //!
 //! This test runs in a separate process, because the call affects the whole process.
 
@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 use haptic_realtime::thread::{ThreadRequest, parse_cpu_list, spawn};
 
-/// Cores on which the calling thread may run, as `/proc` reports them.
+/// Cores on which the calling thread may run, as reported by `/proc`.
 fn allowed() -> Vec<usize> {
     let status = read_to_string("/proc/thread-self/status").unwrap();
     parse_cpu_list(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap())

@@ -1,8 +1,8 @@
-//! Measures the duration of ticks, separated from disturbances by other activity on the machine.
+//! Measures the duration of ticks, filtering out disturbances from other activity on the machine.
 //!
 //! Runs of the same world do the same work in the same tick, while disturbances rarely hit the same tick twice. For
 //! each tick, the program therefore takes the shortest time over all recordings. It prints the percentiles of these
-//! times and those of each recording. `scripts/measure-tick` makes the recordings and calls this program.
+//! times and of each recording. `scripts/measure-tick` makes the recordings and calls this program.
 //!
 //! `cargo run --release -p haptic-record --example tick_times -- FILE.mcap…`
 
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Duration of each tick by its number, ns.
+/// Duration of each tick, by tick number, ns.
 type TickTimes = BTreeMap<u64, u32>;
 
-/// Reads the tick times of a recording. The message of a tick holds the duration of the previous tick.
+/// Reads the tick times of a recording. The message of a tick contains the duration of the previous tick.
 fn tick_times(path: &Path) -> Result<TickTimes, ReadError> {
     let mut reader = RecordingReader::open(path)?;
     let mut times = TickTimes::new();
@@ -30,7 +30,7 @@ fn tick_times(path: &Path) -> Result<TickTimes, ReadError> {
     Ok(times)
 }
 
-/// Returns the shortest time of each tick that occurs in all runs.
+/// Returns the shortest time of each tick that is present in all runs.
 fn shortest(runs: &[TickTimes]) -> TickTimes {
     let Some((first, others)) = runs.split_first() else { return TickTimes::new() };
     let of_all = |(tick, time): (&u64, &u32)| {

@@ -5,16 +5,16 @@
 
 use std::fmt;
 
-/// First four bytes of a message: the identifier of plain little-endian CDR.
+/// First four bytes of a message, which identify plain little-endian CDR.
 const PREFIX: [u8; 4] = [0, 1, 0, 0];
 
-/// Encoder of messages, one at a time.
+/// Encodes messages, one at a time.
 #[derive(Clone, Debug, Default)]
 pub struct CdrWriter {
     bytes: Vec<u8>,
 }
 
-/// Error for a message that is too short, is not CDR, or holds an invalid value.
+/// Error for a message that is too short, is not CDR, or contains an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotCdr {
     /// Byte offset of the error in the message.
@@ -77,7 +77,7 @@ impl CdrWriter {
     }
 }
 
-/// Decoder of one message.
+/// Decodes one message.
 #[derive(Clone, Copy, Debug)]
 pub struct CdrReader<'a> {
     bytes: &'a [u8],

@@ -1,4 +1,4 @@
-//! Message that holds a checkpoint: the complete loop state after a tick, from which a replay can start.
+//! Message containing a checkpoint: the complete loop state after a tick, from which a replay can start.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
 use crate::tap::CheckpointRecord;

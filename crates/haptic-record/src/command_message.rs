@@ -1,5 +1,5 @@
-//! Message that holds a command: the change applied to the loop and the tick that followed it. It is encoded as JSON,
-//! with numbers that are read back bit for bit.
+//! Message containing a command: the change applied to the loop, and the tick that followed it. It is encoded as JSON,
+//! with numbers that can be read back bit for bit.
 
 use crate::tap::CommandRecord;
 use haptic_loop::command::RecordedCommand;
@@ -25,7 +25,7 @@ pub const SCHEMA: &str = r#"{
 /// Encodes a command as JSON.
 ///
 /// # Errors
-/// None in practice, because a command consists of plain numbers and words.
+/// Never in practice, because a command consists of plain numbers and words.
 pub fn write(command: &CommandRecord) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(command)
 }

@@ -1,6 +1,6 @@
-//! File of a recording: a sequence of complete chunks, with a valid end even when the disk is full.
+//! A recording file: a sequence of complete chunks, with a valid end even when the disk is full.
 //!
-//! Each chunk is built in memory and written at once, so an interruption (a kill, a full disk) leaves complete chunks
+//! Each chunk is built in memory and written in one go, so an interruption (a kill, a full disk) leaves complete chunks
 //! and at most one incomplete one. If the process survives, it removes the incomplete chunk and appends an empty
 //! summary after the last complete one. The 50 bytes of the summary fit into the space of the removed chunk.
 
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bytes that close a file after its last complete chunk: data-end record, footer without a summary, and magic.
+/// Bytes that close a file after its last complete chunk: data-end record, footer without a summary, and magic bytes.
 const EMPTY_END: [u8; 50] = {
     let mut end = [0; 50];
     (end[0], end[1]) = (0x0F, 4);
@@ -63,11 +63,11 @@ impl std::error::Error for RecordError {}
 #[derive(Debug, Default)]
 struct Shared {
     position: AtomicU64,
-    /// Whether the file was sealed, after which every write fails.
+    /// Whether the file was sealed; every later write fails.
     is_sealed: AtomicBool,
 }
 
-/// Sequential writer that tracks its position and cannot seek back.
+/// Sequential writer that tracks its position and cannot seek backwards.
 #[derive(Debug)]
 struct Sink {
     file: File,
@@ -108,7 +108,7 @@ impl Seek for Sink {
     }
 }
 
-/// Recording file that is being written.
+/// A recording file being written.
 pub struct RecordingFile {
     path: PathBuf,
     writer: Writer<Sink>,
@@ -123,7 +123,7 @@ pub struct RecordingFile {
 pub struct ChannelId(u16);
 
 impl RecordingFile {
-    /// Creates a file, overwriting an existing one. `version`, the version of hapticd, is stored in the file.
+    /// Creates a file, overwriting any existing one. `version`, the version of hapticd, is stored in the file.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -163,10 +163,10 @@ impl RecordingFile {
         self.file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 
-    /// Adds a channel with its schema and returns the identifier of the channel.
+    /// Adds a channel with its schema and returns the channel identifier.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn add_channel(&mut self, topic: &str, schema: &Schema<'_>) -> Result<ChannelId, RecordError> {
         let added = self.writer.add_schema(schema.name, schema.encoding, schema.text.as_bytes());
         let schema_id = added.map_err(|error| self.fail(&error))?;
@@ -174,10 +174,10 @@ impl RecordingFile {
         added.map(ChannelId).map_err(|error| self.fail(&error))
     }
 
-    /// Adds a message to a channel; `time_ns` is the time at which viewers show it.
+    /// Adds a message to a channel; viewers show it at `time_ns`.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn message(&mut self, channel: ChannelId, sequence: u32, time_ns: u64, data: &[u8]) -> Result<(), RecordError> {
         let header = MessageHeader { channel_id: channel.0, sequence, log_time: time_ns, publish_time: time_ns };
         self.writer.write_to_known_channel(&header, data).map_err(|error| self.fail(&error))
@@ -186,7 +186,7 @@ impl RecordingFile {
     /// Adds an attachment, which ends the current chunk.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn attach(&mut self, name: &str, text: &str, time_ns: u64) -> Result<(), RecordError> {
         let media_type = if name.ends_with(".csv") { "text/csv" } else { "application/toml" };
         let attachment = Attachment {
@@ -202,17 +202,17 @@ impl RecordingFile {
     /// Adds a metadata record, which ends the current chunk.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn metadata(&mut self, name: &str, metadata: BTreeMap<String, String>) -> Result<(), RecordError> {
         let record = Metadata { name: name.to_owned(), metadata };
         self.writer.write_metadata(&record).map_err(|error| self.fail(&error))
     }
 
-    /// Ends the current chunk and passes all data to the operating system, so that the data survive the end of this
+    /// Ends the current chunk and passes all data to the operating system, so that they survive the end of this
     /// process.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn end_chunk(&mut self) -> Result<(), RecordError> {
         self.writer.flush().map_err(|error| self.fail(&error))?;
         self.whole = self.length();
@@ -222,14 +222,14 @@ impl RecordingFile {
     /// Writes the summary and closes the file.
     ///
     /// # Errors
-    /// If the disk is full or fails. The file then ends after the last complete chunk and can still be read.
+    /// If the disk is full or a write fails. The file then ends after the last complete chunk and can still be read.
     pub fn finish(&mut self) -> Result<(), RecordError> {
         let finished = self.writer.finish().map(drop);
         finished.map_err(|error| self.fail(&error))
     }
 
     /// Removes the incomplete chunk, closes the file with an empty summary and returns the error to report. All later
-    /// writes are rejected.
+    /// writes fail.
     fn fail(&mut self, error: &McapError) -> RecordError {
         let is_first = !self.shared.is_sealed.swap(true, Ordering::Relaxed);
         let sealed = if is_first { self.seal() } else { Ok(()) };
@@ -248,8 +248,8 @@ impl RecordingFile {
     }
 }
 
-/// Describes the cause of an error. For an I/O error this is the system's message, because the library's own text gives
-/// no cause.
+/// Describes the cause of an error. For an I/O error this is the system's message, because the library's text gives no
+/// cause.
 fn cause(error: &McapError) -> String {
     match error {
         McapError::Io(error) => error.to_string(),
@@ -257,7 +257,7 @@ fn cause(error: &McapError) -> String {
     }
 }
 
-/// Layout of the messages of a channel.
+/// Message layout of a channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema<'a> {
     /// Name of the schema.

@@ -1,5 +1,5 @@
-//! Messages for 3D viewers. The shapes of a world's bodies are written once: fixed bodies in the world frame, every
-//! dynamic body in a frame of its own. After that, only the poses of these frames are written.
+//! Messages for 3D viewers. The shapes of a world's bodies are written once: fixed bodies in the world frame, each
+//! dynamic body in its own frame. After that, only the poses of these frames are written.
 
 use crate::tap::PoseRecord;
 use haptic_draw::outline::rounded;
@@ -11,12 +11,12 @@ use std::fmt::Write;
 /// Name of the world frame, the parent of the frames of all dynamic bodies.
 const WORLD_FRAME: &str = "world";
 
-/// Converts a time in ns to the seconds and nanoseconds that the messages use.
+/// Converts a time in ns to seconds and nanoseconds, as used in the messages.
 pub fn timestamp(time_ns: u64) -> Value {
     json!({ "sec": time_ns / 1_000_000_000, "nsec": time_ns % 1_000_000_000 })
 }
 
-/// Returns the message that draws a scene and removes all earlier drawings.
+/// Returns the message that draws a scene and removes everything drawn before.
 pub fn scene_update(scene: &Scene, time_ns: u64) -> Value {
     let tool = scene.tool.map(|tool| tool.body);
     let entities: Vec<Value> = scene
@@ -82,7 +82,7 @@ fn colour_of(text: &str) -> Value {
 }
 
 /// Writes the message with the poses of all dynamic bodies into `out`, replacing its contents. The text is formatted
-/// directly, because these messages make up most of the text in a file. A resolution of 0.1 µm is sufficient for
+/// directly, because these messages account for most of the text in a file. A resolution of 0.1 µm is sufficient for
 /// display.
 pub fn transforms(poses: &[PoseRecord], scene: &Scene, time_ns: u64, out: &mut String) {
     let (sec, nsec) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);

@@ -13,7 +13,7 @@ pub const END_NAME: &str = "hapticd end";
 /// Format number of recordings. A reader rejects files with any other number.
 pub const FORMAT: u32 = 3;
 
-/// Text of a file and the name by which it was opened.
+/// Text of a file, and the name used to open it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     /// Name of the file as given by the user.
@@ -22,12 +22,12 @@ pub struct Text {
     pub text: String,
 }
 
-/// Texts of all files of a run.
+/// Texts of all files used in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
     /// Text of the profile.
     pub profile: Text,
-    /// Text of the scene in which the recording file starts.
+    /// Text of the scene at the start of the recording file.
     pub scene: Text,
     /// Text of the device file.
     pub device: Text,
@@ -35,7 +35,7 @@ pub struct Texts {
     pub hand: Option<Text>,
 }
 
-/// Properties of the device that the loop used.
+/// Properties of the device used by the loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
     /// Display name of the device.
@@ -55,7 +55,7 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// Collects the properties of a device from its identity, its limits and its largest service rate.
+    /// Collects the properties of a device from its identity, limits and largest service rate.
     pub fn of(identity: &Identity, limits: &Limits, rate_hz: f64) -> Self {
         Self {
             name: identity.name.clone(),
@@ -76,26 +76,26 @@ pub struct Header {
     pub version: String,
     /// Command that made the recording: `run` or `simulate`.
     pub command: String,
-    /// Texts of all files of the run.
+    /// Texts of all files used in the run.
     pub texts: Texts,
-    /// Whether no motor could move a real hand. If so, the force engaged with the short ramp of simulations, unless the
-    /// profile specified another ramp.
+    /// Whether no motor could move a real hand. If so, the force engaged with the short ramp for simulations, unless
+    /// the profile specified another ramp.
     pub moves_no_motor: bool,
-    /// Device that the loop used.
+    /// Device used by the loop.
     pub device: DeviceInfo,
     /// Offset added to the loop's clock to obtain message times, ns. Message times count from 1970; in simulations the
     /// offset is zero.
     pub epoch_ns: u64,
-    /// Number of the first tick in the file; zero if the recording started mid-run, where the number is not known in
+    /// Number of the first tick in the file; zero if the recording started mid-run, because the number is not known in
     /// advance.
     pub first_tick: u64,
-    /// Number of the world that the scene in `texts` describes.
+    /// Number of the world described by the scene in `texts`.
     pub world: u64,
     /// Number of this file within its recording, counted from 1.
     pub part: u32,
 }
 
-/// Error for a header that cannot be read. Holds a description of the problem.
+/// Error for a header that cannot be read, with a description of the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadHeader(pub String);
 
@@ -140,7 +140,7 @@ impl Header {
     /// Rebuilds the header from the metadata record and the attachments of a file.
     ///
     /// # Errors
-    /// If a value or an attachment is missing or invalid, or the file has another format number or physics version.
+    /// If a value or an attachment is missing or invalid, or the format number or physics version differs.
     pub fn from_file(
         metadata: &BTreeMap<String, String>,
         attachments: &BTreeMap<String, String>,

@@ -1,7 +1,8 @@
 //! History of the last seconds of a run, held in memory so that a black box can be replayed.
 //!
-//! The history requests a checkpoint of the loop at intervals. It holds two checkpoints and everything since the older
-//! one. It therefore holds at least [`MIN_TICKS`] ticks, once that many have run, and at most about twice as many.
+//! The history requests a checkpoint of the loop at regular intervals. It holds two checkpoints and everything since
+//! the older one. It therefore holds at least [`MIN_TICKS`] ticks, once that many have run, and at most about twice as
+//! many.
 
 use crate::file::RecordError;
 use crate::header::Header;
@@ -11,11 +12,10 @@ use crate::worlds::Worlds;
 use haptic_loop::command::RecordedCommand;
 use std::path::Path;
 
-/// Minimum number of ticks held, once that many have run: about two seconds, as in a black box.
+/// Minimum number of ticks held once that many have run: about two seconds, as in a black box.
 pub const MIN_TICKS: u64 = 2048;
 
-/// Number of ticks above which the history is discarded and restarts. The number is exceeded only if no checkpoint
-/// arrives.
+/// Number of ticks above which the history is discarded and restarts. This happens only if no checkpoint arrives.
 const MAX_TICKS: usize = 4 * MIN_TICKS as usize;
 
 /// History of the last seconds of a run.
@@ -28,7 +28,7 @@ pub struct HistoryKeeper {
 }
 
 impl HistoryKeeper {
-    /// Creates an empty history, which reads the tap of a loop that starts in world zero.
+    /// Creates an empty history that reads the tap of a loop starting in world zero.
     pub fn new(tap: TapReader, worlds: Worlds) -> Self {
         let mut keeper = Self { tap, worlds, world: 0, history: History::default() };
         keeper.request_checkpoint();

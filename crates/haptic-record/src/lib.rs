@@ -10,7 +10,7 @@
 //! - [`history`]: the last seconds of any run, held in memory for a black box.
 //! - [`header`]: everything needed to rebuild the same world.
 //!
-//! [`reader`] reads files, complete or truncated; [`replay_device`] supplies the recorded readings to the loop;
+//! [`reader`] reads complete or truncated files; [`replay_device`] supplies the recorded readings to the loop;
 //! [`parquet`] writes tables; [`spectrum`] finds dominant frequencies; [`page`] writes the report page.
 //!
 //! ```no_run

@@ -1,7 +1,7 @@
 //! Writes tables of numbers as Parquet: columns of doubles and integers, no null values, plain encoding.
 //!
-//! This is a dedicated writer, because a trace needs no more and the general library would add a dozen crates to the
-//! build. The format's metadata uses Thrift's compact protocol; `Thrift` implements the part that is needed.
+//! This is a dedicated writer, because a trace needs nothing more and the general-purpose library would add a dozen
+//! crates to the build. The format's metadata uses Thrift's compact protocol; `Thrift` implements the necessary part.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -23,7 +23,7 @@ const UNCOMPRESSED: i64 = 0;
 pub enum Kind {
     /// 64-bit floating-point numbers.
     Double,
-    /// 64-bit integers; rows supply them as doubles.
+    /// 64-bit integers, supplied as doubles.
     Whole,
 }
 
@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// Column of a table.
+/// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// Name of the column.
@@ -52,18 +52,18 @@ pub struct Column {
     pub kind: Kind,
 }
 
-/// Parquet file that is written row by row.
+/// A Parquet file written row by row.
 #[derive(Debug)]
 pub struct ParquetWriter {
     out: BufWriter<File>,
     position: u64,
     columns: Vec<Column>,
-    /// Bytes of the row group that is being collected, one vector per column.
+    /// Bytes of the current row group, one vector per column.
     gathered: Vec<Vec<u8>>,
     groups: Vec<Group>,
 }
 
-/// Row group that has been written: its number of rows and the position of each column's page.
+/// A row group that has been written: its number of rows and the position of each column's page.
 #[derive(Debug)]
 struct Group {
     rows: usize,
@@ -77,7 +77,7 @@ struct Page {
 }
 
 impl ParquetWriter {
-    /// Creates the file, overwriting an existing one.
+    /// Creates the file, overwriting any existing one.
     ///
     /// # Errors
     /// If the file cannot be created or written.
@@ -204,7 +204,7 @@ const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// Encoder of a structure in Thrift's compact protocol. Fields must be added in ascending order of their numbers.
+/// Encoder for a structure in Thrift's compact protocol. Fields must be added in ascending order of their numbers.
 #[derive(Debug, Default)]
 struct Thrift {
     bytes: Vec<u8>,

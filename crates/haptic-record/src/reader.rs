@@ -1,4 +1,4 @@
-//! Reads recordings, complete or truncated, from the first byte to the last complete chunk.
+//! Reads complete or truncated recordings, up to the last complete chunk.
 
 use crate::cdr::{CdrReader, NotCdr};
 use crate::header::{BadHeader, END_NAME, Header, METADATA_NAME};
@@ -15,10 +15,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Largest accepted record, bytes. A longer record indicates a damaged file, and reading it would only use up memory.
+/// Maximum size of a record, bytes. A longer record means that the file is damaged; reading it would only waste memory.
 const MAX_RECORD_BYTES: usize = 512 << 20;
 
-/// Item of a recording. Items are returned in the order of the file.
+/// An item of a recording. Items are returned in file order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// A metadata record: its name, and its keys and values.
@@ -31,7 +31,7 @@ pub enum Item {
     Command(CommandRecord),
     /// Hashes of the dynamic bodies after a tick.
     Bodies(BodyHashes),
-    /// An event of the log.
+    /// An event from the log.
     Event(Event),
     /// The complete loop state after a tick.
     Checkpoint(CheckpointRecord),
@@ -46,7 +46,7 @@ pub struct BodyHashes {
     pub hashes: Vec<u32>,
 }
 
-/// Line of the recording's log.
+/// A line of the recording's log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Event {
     /// Number of the tick in which the event occurred.
@@ -57,18 +57,18 @@ pub struct Event {
     pub message: String,
 }
 
-/// How far a file could be read.
+/// Point up to which a file could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadEnd {
-    /// To the end of a finished recording.
+    /// The end of a finished recording.
     Finished,
-    /// To the last complete chunk. The rest was never written.
+    /// The last complete chunk; the rest was never written.
     CutShort,
-    /// To the first invalid bytes, with a description of the error.
+    /// The first invalid bytes, with a description of the error.
     Damaged(String),
 }
 
-/// Reader of a recording file.
+/// Reads a recording file.
 pub struct RecordingReader {
     path: PathBuf,
     file: File,
@@ -131,8 +131,7 @@ impl RecordingReader {
         self.end.as_ref()
     }
 
-    /// Returns the next item; `None` at the end, which [`Self::end`] describes. Messages that only viewers use are
-    /// skipped.
+    /// Returns the next item; `None` at the end (see [`Self::end`]). Skips messages that only viewers use.
     pub fn next_item(&mut self) -> Option<Item> {
         while self.end.is_none() {
             match self.step() {
@@ -161,8 +160,8 @@ impl RecordingReader {
         }
     }
 
-    /// Reads the header of a recording, which precedes all messages. Must be called before [`Self::next_item`], and
-    /// discards the first item after the header.
+    /// Reads the header, which precedes all messages. Must be called before [`Self::next_item`]; discards the first
+    /// item after the header.
     ///
     /// # Errors
     /// If the file is not a hapticd recording or its header is invalid.
@@ -235,7 +234,7 @@ fn body_hashes(data: &[u8]) -> Result<BodyHashes, NotCdr> {
     Ok(BodyHashes { tick, hashes })
 }
 
-/// Classifies an error of the library: a file that ends early was cut short; any other error is damage.
+/// Classifies a library error: a file that ends early was cut short; any other error means damage.
 fn end_of(error: &McapError) -> ReadEnd {
     match error {
         McapError::UnexpectedEof | McapError::BadFooter => ReadEnd::CutShort,

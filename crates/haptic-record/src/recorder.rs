@@ -15,16 +15,16 @@ use std::path::{Path, PathBuf};
 
 /// Ticks per chunk. If the process is killed, at most about one second is lost.
 const TICKS_PER_CHUNK: u64 = 1000;
-/// Log level of information, as numbered in the schema.
+/// Log level for information, as numbered in the schema.
 const INFO: u8 = 2;
-/// Log level of a warning, as numbered in the schema.
+/// Log level for warnings, as numbered in the schema.
 const WARNING: u8 = 3;
 
 /// Limits at which a recording continues in a new file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// Size limit of a file, bytes; `None` for no limit. When a chunk ends at or above the limit, the next checkpoint
-    /// starts a new file.
+    /// File size limit, bytes; `None` for no limit. When a chunk ends at or above the limit, the next checkpoint starts
+    /// a new file.
     pub bytes: Option<u64>,
     /// Limit on the number of ticks in a file; `None` for no limit. When a chunk ends at or above the limit, the next
     /// checkpoint starts a new file.
@@ -44,7 +44,7 @@ pub struct RecordingSummary {
     pub dropped: [u64; 3],
 }
 
-/// Writer of a recording.
+/// Writes a recording.
 pub struct Recorder {
     first_path: PathBuf,
     header: Header,
@@ -53,7 +53,7 @@ pub struct Recorder {
     worlds: Worlds,
     world: WorldSource,
     part: Part,
-    /// Ticks read from the ring in one drain; the memory is reused.
+    /// Ticks read from the rings in one drain; the memory is reused.
     ticks: Vec<TickRecord>,
     commands: VecDeque<CommandRecord>,
     poses: VecDeque<PoseRecord>,
@@ -116,8 +116,8 @@ impl Part {
 }
 
 impl Recorder {
-    /// Starts a recording in the world with the number `header.world`, which `worlds` must contain. If the recording
-    /// does not start with tick 1, a checkpoint of the loop is requested.
+    /// Starts a recording in the world numbered `header.world`, which `worlds` must contain. Requests a checkpoint of
+    /// the loop unless the recording starts with tick 1.
     ///
     /// # Errors
     /// If the world is unknown or the file cannot be created.
@@ -183,10 +183,10 @@ impl Recorder {
         summary
     }
 
-    /// Writes all records that are in the rings.
+    /// Writes all records in the rings.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn drain(&mut self) -> Result<(), RecordError> {
         // Read the ticks first: commands that precede them are then already in the other ring.
         let mut ticks = std::mem::take(&mut self.ticks);
@@ -207,7 +207,7 @@ impl Recorder {
     /// Writes the records of a history.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub(crate) fn write_history(&mut self, history: &History) -> Result<(), RecordError> {
         self.commands.extend(&history.commands);
         self.poses.extend(&history.poses);
@@ -218,7 +218,7 @@ impl Recorder {
     /// Writes the remaining records, closes the file and returns the summary of the recording.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn finish(mut self) -> Result<RecordingSummary, RecordError> {
         self.drain()?;
         while let Some(command) = self.commands.pop_front() {
@@ -273,8 +273,8 @@ impl Recorder {
         }
     }
 
-    /// Writes a checkpoint, at the start of a new file if one is due. A checkpoint that did not fit into its buffer,
-    /// because a larger world replaced the old one, is requested again.
+    /// Writes a checkpoint, at the start of a new file if one is due. Requests the checkpoint again if it did not fit
+    /// into its buffer because a larger world has replaced the old one.
     fn write_checkpoint(&mut self, checkpoint: &CheckpointRecord) -> Result<(), RecordError> {
         if checkpoint.world != self.header.world {
             self.change_world(checkpoint.world, self.time_now())?;
@@ -337,7 +337,7 @@ impl Recorder {
         self.part.file.message(self.part.bodies, tick as u32, time_ns, self.cdr.bytes())
     }
 
-    /// Logs the events of a tick: missing ticks before it, a fault, a change of phase.
+    /// Logs the events of a tick: missing ticks before it, a fault, a phase change.
     fn log_events(&mut self, record: &TickRecord) -> Result<(), RecordError> {
         let report = &record.report;
         let last = self.last.as_ref().map(|last| (last.report.tick, last.report.phase));
@@ -433,7 +433,7 @@ fn attachment_name(world: u64) -> String {
     format!("scene-{world}.toml")
 }
 
-/// Returns the number of the world whose scene an attachment holds; `None` for `scene.toml` and other attachments.
+/// Returns the number of the world whose scene an attachment contains; `None` for `scene.toml` and other attachments.
 pub fn world_of_attachment(name: &str) -> Option<u64> {
     name.strip_prefix("scene-")?.strip_suffix(".toml")?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Runs the recorder on its own thread, so that a stalled disk blocks no other thread.
+//! Runs the recorder on a separate thread, so that a stalled disk blocks no other thread.
 
 use crate::file::RecordError;
 use crate::recorder::{Recorder, RecordingSummary};
@@ -9,21 +9,21 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Interval between two reads of the rings, which hold the records of 16 s.
+/// Interval between two reads of the rings, which can hold 16 s of records.
 const ROUND: Duration = Duration::from_millis(20);
-/// Number of reads of the rings between two checks that the file still exists.
+/// Number of reads between two checks that the file still exists.
 const ROUNDS_PER_LOOK: u32 = 25;
 
 /// Notice to the user about a running recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Ticks were dropped. Holds the number of ticks dropped so far.
+    /// Ticks were dropped; contains the total so far.
     Lost(u64),
     /// The recording ended with an error before it was stopped.
     Failed(RecordError),
 }
 
-/// Handle of a running recorder thread.
+/// Handle for a running recorder thread.
 #[derive(Debug)]
 pub struct RecorderThread {
     thread: JoinHandle<Result<RecordingSummary, RecordError>>,
@@ -57,7 +57,7 @@ impl RecorderThread {
         self.notices.try_recv().ok()
     }
 
-    /// Stops the thread, which first writes the remaining records and closes the file, and returns the summary of the
+    /// Stops the thread, which first writes the remaining records and closes the file. Returns the summary of the
     /// recording.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Replayed device, which returns the readings and write outcomes of a recording.
+//! Replayed device: returns the readings and write outcomes of a recording.
 
 use crate::header::DeviceInfo;
 use haptic_device::kind::REPLAY;
@@ -6,7 +6,7 @@ use haptic_device::{Device, Effort, Identity, Limits, MonotonicNs, Reading, Writ
 use nalgebra::Vector2;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Behaviour of a device in one tick.
+/// Recorded behaviour of a device in one tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceTick {
     /// Reading that the device returned.
@@ -15,13 +15,13 @@ pub struct DeviceTick {
     pub sent: WriteOutcome,
 }
 
-/// Sender of the recorded behaviour to a replayed device, one tick at a time.
+/// Sends recorded behaviour to a replayed device, one tick at a time.
 #[derive(Debug)]
 pub struct ReplayFeeder {
     ticks: Sender<DeviceTick>,
 }
 
-/// Device that behaves as recorded.
+/// A device that behaves as recorded.
 #[derive(Debug)]
 pub struct ReplayDevice {
     identity: Identity,
@@ -30,7 +30,7 @@ pub struct ReplayDevice {
     now: DeviceTick,
 }
 
-/// Creates a replayed device with the properties of the recorded device, and the feeder that supplies it with ticks.
+/// Creates a replayed device with the properties of the recorded one, and the feeder that supplies its ticks.
 pub fn replay_device(info: &DeviceInfo) -> (ReplayDevice, ReplayFeeder) {
     let (sender, ticks) = channel();
     let identity = Identity {
@@ -66,7 +66,7 @@ impl Device for ReplayDevice {
         &self.limits
     }
 
-    /// Returns the reading of the next queued tick; if none is queued, returns the previous reading again.
+    /// Returns the reading of the next queued tick, or the previous reading if none is queued.
     fn read(&mut self, _now: MonotonicNs) -> Reading {
         if let Ok(tick) = self.ticks.try_recv() {
             self.now = tick;

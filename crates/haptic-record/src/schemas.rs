@@ -1,19 +1,19 @@
-//! Schemas of the messages that viewers draw without configuration, and of the hashes of the bodies. Names and keys of
-//! the former are those of Foxglove's well-known messages.
+//! Schemas for the messages that viewers draw without configuration, and for body hashes. The former use the names and
+//! keys of Foxglove's well-known messages.
 
-/// Schema name of the transforms of all dynamic bodies, which are written 60 times per second.
+/// Schema name for the transforms of all dynamic bodies, written 60 times per second.
 pub const TRANSFORMS_NAME: &str = "foxglove.FrameTransforms";
 /// Topic of the transforms.
 pub const TRANSFORMS_TOPIC: &str = "/transforms";
-/// Schema name of the messages with the shapes of all bodies.
+/// Schema name for the shapes of all bodies.
 pub const SCENE_NAME: &str = "foxglove.SceneUpdate";
-/// Topic of the messages with the shapes of all bodies.
+/// Topic of the shapes of all bodies.
 pub const SCENE_TOPIC: &str = "/scene";
-/// Schema name of the events.
+/// Schema name for events.
 pub const LOG_NAME: &str = "foxglove.Log";
-/// Topic of the events.
+/// Topic of events.
 pub const LOG_TOPIC: &str = "/events";
-/// Schema name of the hashes of all dynamic bodies, which are written 60 times per second.
+/// Schema name for the hashes of all dynamic bodies, written 60 times per second.
 pub const BODIES_NAME: &str = "hapticd/msg/Bodies";
 /// Topic of the hashes of the dynamic bodies.
 pub const BODIES_TOPIC: &str = "/bodies";

@@ -1,12 +1,12 @@
-//! Frequency spectrum of a signal: Welch's method with windows of four seconds and a small built-in FFT.
+//! Frequency spectrum of a signal: Welch's method with four-second windows and a small built-in FFT.
 
 use std::f64::consts::{PI, TAU};
 
 /// Number of samples in a window; a power of two. A longer window resolves frequencies better but averages less.
 const WINDOW: usize = 4096;
-/// Lowest frequency of a peak, Hz. Lower frequencies come from the motion of the hand itself.
+/// Lowest frequency of a peak, Hz. Lower frequencies are due to the motion of the hand itself.
 const LOWEST_HZ: f64 = 0.5;
-/// Smallest ratio of a peak's amplitude to the median amplitude around it.
+/// Minimum ratio of a peak's amplitude to the median amplitude around it.
 const STANDS_OUT: f64 = 4.0;
 
 /// Amplitude at one frequency.
@@ -14,7 +14,7 @@ const STANDS_OUT: f64 = 4.0;
 pub struct Line {
     /// Frequency, Hz.
     pub frequency_hz: f64,
-    /// Amplitude of a sine of this frequency, in the signal's unit.
+    /// Amplitude of a sine wave of this frequency, in the unit of the signal.
     pub amplitude: f64,
 }
 
@@ -52,7 +52,7 @@ fn window_for(samples: usize) -> usize {
     if samples >= WINDOW { WINDOW } else { (samples + 1).next_power_of_two() / 2 }
 }
 
-/// Returns up to `count` frequencies that stand out from their neighbourhood, strongest first.
+/// Returns up to `count` frequencies that stand out from their neighbours, strongest first.
 pub fn dominant(spectrum: &[Line], count: usize) -> Vec<Line> {
     let is_peak = |index: usize| {
         let line = spectrum[index];

@@ -1,11 +1,11 @@
-//! Real-time end of a recording. It puts one plain record per tick and per command into rings.
+//! Real-time end of a recording: puts one plain record per tick and per command into rings.
 //!
-//! Ticks, commands and poses (60 sets per second) have a ring each, so that small records do not take up the space of
-//! large ones. No thread waits for another. A full ring drops records and counts them; the numbers in the stored
-//! records show which are missing.
+//! Ticks, commands and poses (60 sets per second) have separate rings, so that small records do not take up the space
+//! of large ones. No thread waits for another. A full ring drops and counts records; the numbers in the stored records
+//! show which are missing.
 //!
 //! To start mid-run, the reader requests a checkpoint: it sends an empty buffer to the loop through a fourth ring and
-//! receives it filled through a fifth. Memory is allocated and freed on the reader's side only.
+//! receives it filled through a fifth. Only the reader allocates and frees memory.
 
 use haptic_loop::command::{Command, RecordedCommand};
 use haptic_loop::report::TickReport;
@@ -24,16 +24,16 @@ use std::collections::VecDeque;
 pub const POSES_PER_SECOND: u64 = 60;
 const TICKS_PER_SECOND: u64 = 1000;
 
-/// Capacity of the ring of ticks, about 7 MB. The disk can stall for 16 s before records are dropped.
+/// Capacity of the tick ring, about 7 MB. The disk can stall for 16 s before records are dropped.
 const MAX_WAITING_TICKS: usize = 16 * 1024;
-/// Capacity of the ring of commands. The loop applies at most four commands per tick and receives few.
+/// Capacity of the command ring. The loop applies at most four commands per tick and receives few.
 const MAX_WAITING_COMMANDS: usize = 4096;
-/// Upper limit on the capacity of the ring of poses, which otherwise covers as many seconds as the ring of ticks.
+/// Upper limit on the capacity of the pose ring, which otherwise covers as many seconds as the tick ring.
 const MAX_WAITING_POSES: usize = 1 << 18;
 
-/// Capacity of the ring of ticks in a history tap, about 2 MB.
+/// Capacity of the tick ring in a history tap, about 2 MB.
 const MAX_WAITING_HISTORY_TICKS: usize = 4096;
-/// Largest number of checkpoints in transit between the loop and the reader.
+/// Maximum number of checkpoints in transit between the loop and the reader.
 const MAX_WAITING_CHECKPOINTS: usize = 2;
 
 /// Record of one tick.
@@ -150,7 +150,7 @@ pub struct TapReader {
     pub(crate) commands: RingReader<CommandRecord>,
     pub(crate) checkpoints: RingReader<CheckpointRecord>,
     empty: RingWriter<Box<Checkpoint>>,
-    /// Number of checkpoints requested and not received yet.
+    /// Number of checkpoints requested but not yet received.
     awaited: usize,
 }
 
@@ -161,8 +161,8 @@ pub fn tap(moving_bodies: usize) -> (Tap, TapReader) {
     tap_with_room(MAX_WAITING_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, true)
 }
 
-/// Creates both ends of a tap for the history, which every run holds. The tap must cost almost nothing, so it does not
-/// hash the whole state in every tick; it hashes only the dynamic bodies in every pose set.
+/// Creates both ends of a tap for the history, which is kept in every run. To cost almost nothing, the tap does not
+/// hash the whole state in every tick; it hashes only the dynamic bodies in each pose set.
 pub fn history_tap(moving_bodies: usize) -> (Tap, TapReader) {
     let seconds = MAX_WAITING_HISTORY_TICKS as u64 / TICKS_PER_SECOND;
     tap_with_room(MAX_WAITING_HISTORY_TICKS, poses_in(seconds, moving_bodies), MAX_WAITING_COMMANDS, false)
@@ -208,7 +208,7 @@ fn tap_with_room(ticks: usize, poses: usize, commands: usize, hashes: bool) -> (
     (tap, reader)
 }
 
-/// Creates a ring and fills it once, so that all of its memory has been touched.
+/// Creates a ring and fills it once, so that all its memory has been touched.
 fn touched_ring<T: Copy + Send>(capacity: usize, value: T) -> (RingWriter<T>, RingReader<T>) {
     let (mut writer, mut reader) = ring(capacity);
     (0..capacity).for_each(|_| _ = writer.push(value));
@@ -223,8 +223,8 @@ impl Tap {
         self.commands.push(CommandRecord { before_tick, number: self.applied, command: command.to_recorded() });
     }
 
-    /// Records a tick. Real-time: one copy of the report, the hash over all bodies, and 60 times per second one record
-    /// for each dynamic body.
+    /// Records a tick. Real-time: one copy of the report, the hash over all bodies, and, 60 times per second, one
+    /// record per dynamic body.
     pub fn record_tick(&mut self, report: &TickReport, world: &World, timing: Timing) {
         self.ticks.push(TickRecord {
             report: *report,
@@ -260,7 +260,7 @@ impl Tap {
 }
 
 impl TapReader {
-    /// Requests a checkpoint of the loop. `scene` is that of the loop's current world. Does nothing while another
+    /// Requests a checkpoint of the loop. `scene` is the scene of the loop's current world. Does nothing while another
     /// request is pending.
     pub fn request_checkpoint(&mut self, scene: &Scene) {
         if self.awaited == 0 {

@@ -1,8 +1,8 @@
 //! Message of one tick: inputs, outputs and the resulting motion and forces.
 //!
-//! Values that a replay needs are stored bit for bit, together with hashes of the results that it must reproduce.
-//! Values for display only are rounded, so that a minute takes only a few megabytes. The order of the fields suits the
-//! compressor: values that change from tick to tick are adjacent. [`SCHEMA`] is the layout; [`TickMessage::write`] and
+//! Values needed for a replay are stored bit for bit, together with hashes of the results to reproduce. Values for
+//! display only are rounded, so that a minute takes only a few megabytes. The field order suits the compressor: values
+//! that change from tick to tick are adjacent. [`SCHEMA`] is the layout; [`TickMessage::write`] and
 //! [`TickMessage::read`] follow it.
 
 use crate::cdr::{CdrReader, CdrWriter, NotCdr};
@@ -63,7 +63,7 @@ uint8 paused
 uint8 fault                 # that began: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns
 ";
 
-/// One tick as stored in the file. Fields and units are those of [`SCHEMA`].
+/// One tick as stored in the file. Fields and units are as in [`SCHEMA`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the schema says what they are")]
 pub struct TickMessage {
@@ -144,7 +144,7 @@ impl TickMessage {
     /// Decodes a message.
     ///
     /// # Errors
-    /// If the message is too short or holds a value that is invalid for a tick.
+    /// If the message is too short or contains a value that is invalid for a tick.
     pub fn read(bytes: &[u8]) -> Result<Self, NotCdr> {
         let mut cdr = CdrReader::of(bytes)?;
         let (now, tick, sequence) = (MonotonicNs(cdr.u64()?), cdr.u64()?, cdr.u32()?);
@@ -229,12 +229,12 @@ impl RoundedColumns {
     }
 }
 
-/// Significant bits of positions: a position of 0.1 m is stored to about a micrometre.
+/// Significant bits of positions; a position of 0.1 m is stored to about a micrometre.
 const POSITION_BITS: u32 = 16;
 /// Significant bits of all other values for display.
 const VALUE_BITS: u32 = 13;
 
-/// Rounds to the nearest number with `bits` significant bits. More bits would only take up space.
+/// Rounds to the nearest number with `bits` significant bits. More bits would waste space.
 fn round_to_bits(value: f64, bits: u32) -> f32 {
     let (near, spare) = (value as f32, f32::MANTISSA_DIGITS - bits);
     if !near.is_finite() {
@@ -250,7 +250,7 @@ const fn to_three_percent(duration_ns: u32) -> u32 {
     duration_ns.saturating_add(half) >> spare << spare
 }
 
-/// Rounds the start time of a tick down to a microsecond. The time is not an input of the tick, and a finer resolution
+/// Rounds the start time of a tick down to a microsecond. The time is not an input of the tick, so a finer resolution
 /// is not needed.
 pub const fn to_microseconds(time: MonotonicNs) -> MonotonicNs {
     MonotonicNs(time.0 / 1000 * 1000)
@@ -318,7 +318,7 @@ mod tests {
         out.bytes().to_vec()
     }
 
-    /// Returns the length of the fields according to the schema, including alignment, bytes.
+    /// Returns the length of the fields according to the schema, bytes, including alignment.
     fn length_by_schema() -> usize {
         let size = |line: &str| match line.split_whitespace().next() {
             Some("uint64" | "float64") => 8,

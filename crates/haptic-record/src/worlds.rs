@@ -1,10 +1,10 @@
-//! Worlds of a run by number, with the files that recordings store.
+//! Numbered worlds of a run, with the files stored in recordings.
 
 use haptic_planar::scene::Scene;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Source of a world: its scene file, as text and as loaded.
+/// Source of a world: its scene file, as text and as the loaded scene.
 #[derive(Clone, Debug)]
 pub struct WorldSource {
     /// Name of the scene, as given by the user.
@@ -16,7 +16,7 @@ pub struct WorldSource {
 }
 
 /// Maximum number of worlds held in addition to the first. A recording stores each world when it is first used, so only
-/// the worlds of the last seconds are needed, while a run of months may use any number of them.
+/// recent worlds are needed, while a run of months may use any number of them.
 const MAX_REMEMBERED: usize = 32;
 
 /// Worlds of a run, shared between clones.
@@ -27,7 +27,7 @@ pub struct Worlds(Arc<Mutex<Known>>);
 struct Known {
     /// Number of the next new world.
     next: u64,
-    /// Worlds from least to most recently added.
+    /// Worlds, from least to most recently added.
     worlds: VecDeque<(u64, WorldSource)>,
 }
 

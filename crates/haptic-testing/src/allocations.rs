@@ -1,9 +1,9 @@
-//! Counts the calls to the allocator per thread.
+//! Counts allocator calls per thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// System allocator with a count of its calls. A test program installs it with `#[global_allocator]`.
+/// System allocator that counts its calls. A test program installs it with `#[global_allocator]`.
 #[derive(Debug)]
 pub struct CountingAllocator;
 
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Returns the number of allocations, reallocations and deallocations of this thread while `work` runs.
+/// Returns the number of allocations, reallocations and deallocations by this thread while `work` runs.
 ///
 /// # Panics
 /// If [`CountingAllocator`] is not the global allocator of the program.

@@ -1,10 +1,10 @@
-//! Folders for the files of a test.
+//! Temporary folders for tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Folder of one test, empty at first and removed on drop.
+/// A folder for one test, initially empty and removed on drop.
 #[derive(Debug)]
 pub struct TestFolder(PathBuf);
 
@@ -34,7 +34,7 @@ impl TestFolder {
         self.0.join(name)
     }
 
-    /// Writes a file, creating the folders above it, and returns its path.
+    /// Writes a file, creating its parent folders, and returns its path.
     ///
     /// # Panics
     /// If the file cannot be written.

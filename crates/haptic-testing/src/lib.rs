@@ -1,5 +1,5 @@
 //! Test helpers shared by several crates. This crate depends on no product crate, so that the crate under test is
-//! compiled only once. Product crates use it only in their tests.
+//! compiled only once. Product crates use it only in tests.
 //!
 //! ```
 //! let mut random = haptic_testing::Random(7);

@@ -1,9 +1,9 @@
-//! Repeatable random numbers.
+//! Reproducible random numbers.
 
 /// 64-bit xorshift generator (Marsaglia). The same seed gives the same numbers on every machine. The seed must not be
 /// zero.
 ///
-/// It is separate from the product's own generator, so that a change to that generator does not change the test cases.
+/// Separate from the product's own generator, so that a change there does not change the test cases.
 #[derive(Clone, Debug)]
 pub struct Random(pub u64);
 

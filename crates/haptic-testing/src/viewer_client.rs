@@ -1,7 +1,7 @@
-//! Minimal client of the viewer's WebSocket stream.
+//! Minimal client for the viewer's WebSocket stream.
 //!
-//! The client shares no code with the viewer, so that the two cannot have the same error, and it compiles quickly for
-//! the guest of `scripts/test-kernel`. The programs `watch-stream` and `hostile-client` use it.
+//! The client shares no code with the viewer, so that the two cannot share an error, and it compiles quickly for the
+//! guest of `scripts/test-kernel`. The programs `watch-stream` and `hostile-client` use it.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
@@ -13,7 +13,7 @@ const TEXT: u8 = 1;
 /// Opcode of a WebSocket close frame.
 const CLOSE: u8 = 8;
 
-/// Returns the time of the monotonic clock, which the daemon also uses, ns.
+/// Returns the time of the monotonic clock, ns. The daemon uses the same clock.
 pub fn monotonic_ns() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
@@ -35,7 +35,7 @@ pub fn request_stream(address: &str, hz: u32) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// Open WebSocket stream of the viewer.
+/// An open WebSocket stream of the viewer.
 #[derive(Debug)]
 pub struct Stream {
     socket: BufReader<TcpStream>,
@@ -75,7 +75,7 @@ impl Stream {
         }
     }
 
-    /// Sends a text as one frame. The mask is zero, because there is no proxy that a random mask would protect.
+    /// Sends text as one frame. The mask is zero, because there is no proxy for a random mask to protect.
     ///
     /// # Errors
     /// If the connection is closed.
@@ -116,7 +116,7 @@ impl Stream {
     }
 }
 
-/// Reads the head of a response, up to the empty line.
+/// Reads the head of a response, up to the blank line.
 fn read_head(socket: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut byte = [0];

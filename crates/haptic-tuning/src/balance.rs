@@ -1,7 +1,7 @@
 //! Initial guess of the model from the momentum balance m·Δv + b·Δx + f_c·∫sign v − c·Δt = ∫u over short windows.
 //!
 //! The balance is linear in all parameters except the delay, for which several values are tried. Velocities are slopes
-//! over a few readings, so with a coarse encoder the guess is rough; the fit starts from it.
+//! over a few readings, so the guess is rough with a coarse encoder. The fit starts from this guess.
 
 use crate::TICK_S;
 use crate::motion::AxisModel;
@@ -34,7 +34,7 @@ struct Smooth {
     impulses: Vec<f64>,
 }
 
-/// Returns the best initial guess; `None` if the recording is too short or the axis hardly moved.
+/// Returns the best initial guess; `None` if the recording is too short or the axis barely moved.
 pub fn first_guess(recording: &Recording) -> Option<AxisModel> {
     let smooth = Smooth::of(recording)?;
     let guesses = DELAYS_S.iter().filter_map(|&delay_s| smooth.guess(delay_s));
@@ -107,7 +107,7 @@ impl Smooth {
         normal.square += impulse * impulse;
     }
 
-    /// Returns the impulse that acted before a tick, N·s, if commands act after `delay_s`.
+    /// Returns the impulse applied before a tick, N·s, if commands take effect after `delay_s`.
     fn impulse_before(&self, tick: usize, delay_s: f64) -> f64 {
         let ticks = delay_s / TICK_S;
         let whole = ticks.floor();

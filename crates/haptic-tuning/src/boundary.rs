@@ -1,8 +1,8 @@
 //! Region of stable gains: for each damping of the coupling, the maximum stiffness at which oscillations decay.
 //!
-//! Three limits are compared: the largest stiffness that is passive with any hand and any world (a formula), the
-//! largest that is stable with a given hand by the eigenvalues of the linear loop, and the largest that is stable with
-//! this hand in a simulation of the real loop.
+//! Compares three limits: the largest stiffness that is passive with any hand and any world (by formula), the largest
+//! that is stable with a given hand according to the eigenvalues of the linear loop, and the largest that is stable
+//! with this hand in a simulation of the real loop.
 
 use crate::decay_monitor::Verdict;
 use crate::tap_test::TapTest;
@@ -15,11 +15,11 @@ const TOLERANCE: f64 = 0.01;
 pub const MIN_STIFFNESS_N_PER_M: f64 = 1.0;
 /// Upper end of the stiffness search, N/m.
 pub const MAX_STIFFNESS_N_PER_M: f64 = 1e6;
-/// Fraction of the guess at which the search starts.
+/// Initial stiffness of the search, as a fraction of the guess.
 const FROM_BELOW: f64 = 0.4;
-/// Divisor by which the search lowers its start while the start is unstable.
+/// Divisor that lowers the initial stiffness while it is unstable.
 const WIDEN: f64 = 2.0;
-/// Factor between successive stiffnesses of the upward search.
+/// Factor between successive stiffness values in the upward search.
 const STEP: f64 = 1.12;
 
 /// Maximum stiffness for one damping value, by three criteria; zero where no stiffness meets the criterion.
@@ -30,7 +30,7 @@ pub struct Limits {
     /// Maximum stiffness that is passive with any hand, N/m: (b − B)/(T/2 + t_d), in the notation of
     /// [`haptic_coupling`].
     pub passive_n_per_m: f64,
-    /// Maximum stiffness that is stable with the given hand by eigenvalues, N/m.
+    /// Maximum stiffness that is stable with the given hand according to the eigenvalues, N/m.
     pub spectral_n_per_m: f64,
     /// Maximum stiffness that is stable with the given hand in the simulated loop, N/m.
     pub simulated_n_per_m: f64,
@@ -67,7 +67,7 @@ pub fn dampings(device: &WorstAxisModel, hand: &HandImpedance, count: usize) -> 
 
 /// Returns the largest stiffness up to which `holds` is true, N/m; zero if there is none. The search steps up from
 /// below the guess until a stiffness fails, then bisects the last step. Plain bisection would be faster, but with a
-/// saturated motor, stable and unstable stiffnesses alternate, and only the first failure is a usable limit.
+/// saturated motor, stable and unstable values alternate, and only the first failure is a useful limit.
 pub fn max_stiffness_where(holds: impl Fn(f64) -> bool, guess_n_per_m: f64) -> f64 {
     let mut low = (FROM_BELOW * guess_n_per_m).clamp(MIN_STIFFNESS_N_PER_M, MAX_STIFFNESS_N_PER_M);
     while !holds(low) {

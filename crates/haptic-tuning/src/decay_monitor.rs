@@ -1,18 +1,18 @@
-//! Decay test of an oscillation.
+//! Tests whether an oscillation decays.
 //!
-//! The amplitude of each half swing is recorded. If late amplitudes are smaller than early ones, the motion decays;
+//! Records the amplitude of each half swing. If late amplitudes are smaller than early ones, the motion decays;
 //! otherwise it grows. The result does not depend on frequency, window or sampling, and encoder steps affect only
 //! individual swings.
 
-/// Maximum number of recorded half swings; the rest of a long motion adds no information.
+/// Maximum number of recorded half swings; more would add no information.
 const MAX_PEAKS: usize = 4000;
-/// Number of initial half swings that are ignored, because they depend on how the motion was started.
+/// Number of initial half swings to ignore, because they depend on how the motion was started.
 const FIRST_PEAKS: usize = 2;
 
-/// Natural logarithm of the ratio of the second quarter's mean amplitude to the first's, below which the motion clearly
-/// decays at first.
+/// Threshold for clear initial decay: natural logarithm of the ratio of the mean amplitude in the second quarter to
+/// that in the first.
 const CLEARLY: f64 = -0.2;
-/// Minimum late decay as a fraction of the early decay; if the late decay is smaller, the oscillation is sustained.
+/// Minimum late decay, as a fraction of the early decay. Below this, the oscillation counts as sustained.
 const STILL: f64 = 0.02;
 
 /// Result of the decay test.
@@ -24,7 +24,7 @@ pub enum Verdict {
     Builds,
 }
 
-/// Monitor of the half swings of a motion about zero.
+/// Monitors the half swings of a motion about zero.
 #[derive(Clone, Debug)]
 pub struct DecayMonitor {
     peaks_m: Vec<f64>,
@@ -33,7 +33,7 @@ pub struct DecayMonitor {
 }
 
 impl DecayMonitor {
-    /// Creates an empty monitor and allocates all of its memory.
+    /// Creates an empty monitor with all its memory allocated.
     pub fn new() -> Self {
         Self { peaks_m: Vec::with_capacity(MAX_PEAKS), side: 0.0, peak_m: 0.0 }
     }
@@ -63,7 +63,7 @@ impl DecayMonitor {
         self.peaks_m.len()
     }
 
-    /// Returns the larger of the amplitudes of the current and the previous half swing, m.
+    /// Returns the amplitude of the current or the previous half swing, whichever is larger, m.
     pub fn now_m(&self) -> f64 {
         self.peaks_m.last().copied().unwrap_or(0.0).max(self.peak_m)
     }
@@ -76,8 +76,8 @@ impl DecayMonitor {
         (length > 0).then(|| [mean(0), mean(1), mean(2), mean(3)])
     }
 
-    /// Returns the result so far. A motion with too few half swings, or with an amplitude of at most `quiet_m`, has
-    /// decayed. A motion that decayed at first but no longer does is sustained.
+    /// Returns the result so far. A motion counts as decayed if it has too few half swings or an amplitude of at most
+    /// `quiet_m`. A motion that decayed at first but no longer does is sustained.
     pub fn verdict(&self, quiet_m: f64) -> Verdict {
         let Some([first, second, third, last]) = self.quarters_m().filter(|_| self.now_m() > quiet_m) else {
             return Verdict::Decays;

@@ -1,10 +1,10 @@
 //! Estimates the encoder step from recorded positions.
 //!
 //! Encoder positions are integer multiples of one length, up to rounding. The smallest observed change is the first
-//! guess; dividing longer and longer distances by it refines the guess to the last digits. Positions that fit no grid,
-//! such as those of a linkage with rotary encoders, have no step.
+//! guess; dividing increasing distances by it refines the guess to the last digits. Positions that fit no grid, such as
+//! those of a linkage with rotary encoders, have no step.
 
-/// Distance below which two positions count as equal, m: far below any encoder step and far above rounding errors.
+/// Distance below which two positions count as equal, m; far below any encoder step and far above rounding errors.
 const SAME_M: f64 = 1e-10;
 /// Maximum distance of a position from the grid, as a fraction of the step.
 const OFF_GRID: f64 = 0.02;

@@ -1,4 +1,4 @@
-//! Estimate of one axis from a recording: values with intervals and warnings, or the reason why the data do not fit.
+//! Estimated model of one axis: values with intervals and warnings, or the reason why the data do not fit.
 
 use crate::balance::first_guess;
 use crate::encoder::{EncoderStep, find_step};
@@ -9,19 +9,19 @@ use nalgebra::Matrix5;
 use std::fmt;
 
 /// Half-width of an interval in standard deviations. Encoder quantisation is not white noise: of 2000 intervals for
-/// random devices, 91 % contained the true value, compared with 83 % for two deviations.
+/// random devices, 91 % contained the true value, compared with 83 % for two standard deviations.
 const SIGMAS: f64 = 3.0;
-/// Ratio of the residuals to the encoder's quantisation noise above which a warning is given.
+/// Ratio of the residuals to the encoder's quantisation noise above which a warning is issued.
 const NOISY: f64 = 1.5;
-/// Residuals that are accepted in addition to the encoder's quantisation noise, m.
+/// Residuals accepted in addition to the encoder's quantisation noise, m.
 const QUIET_M: f64 = 2e-6;
 /// Ratio of the residuals to the range of the motion above which the model does not fit.
 const NO_FIT: f64 = 0.05;
-/// Ratio of the squared residuals with clipping to those without it, below which clipping explains the residuals.
+/// Ratio of squared residuals with clipping to those without, below which clipping explains the residuals.
 const CLIP_EXPLAINS: f64 = 0.5;
-/// Clipping forces that are tried, as fractions of the maximum force.
+/// Clipping forces to try, as fractions of the maximum force.
 const CLIPS: [f64; 9] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1];
-/// Lag below which the correlation of the residuals is evaluated, ticks.
+/// Exclusive upper limit on the lag at which the correlation of the residuals is evaluated, ticks.
 const MAX_LAG: usize = 60;
 
 /// Estimate with a 90 % confidence interval.
@@ -52,7 +52,7 @@ pub struct AxisEstimate {
     pub residual_m: f64,
     /// Maximum force applied, N.
     pub max_force_n: f64,
-    /// Range of the motion from end to end, m.
+    /// Range of the motion, from end to end, m.
     pub extent_m: f64,
     /// Warnings about uncertain values, one sentence each.
     pub doubts: Vec<String>,
@@ -66,7 +66,7 @@ pub enum EstimateError {
         /// Range of the motion, m.
         extent_m: f64,
     },
-    /// The motion is not that of a mass with friction.
+    /// The motion does not match a mass with friction.
     NoModel {
         /// Root mean square of the differences between the readings and the model, m.
         residual_m: f64,
@@ -140,8 +140,8 @@ fn intervals(fit: &Fit) -> Option<AxisEstimate> {
 }
 
 /// Computes the standard deviations of the parameters from the curvature of the error and the size of the residuals.
-/// The correlation of the residuals is taken into account: a hundred residuals of a slow motion carry no more
-/// information than a few.
+/// Takes the correlation of the residuals into account: a hundred residuals of a slow motion carry no more information
+/// than a few.
 fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
     let freedom = fit.readings().saturating_sub(5 + 2 * fit.residuals_m.len());
     let variance = fit.square_m2() / freedom.max(1) as f64 * correlation_length(&fit.residuals_m);
@@ -151,7 +151,7 @@ fn standard_deviations(fit: &Fit) -> Option<[f64; 5]> {
     Some(std::array::from_fn(|index| (variance * inverse[(index, index)].max(0.0)).sqrt() / scale[index]))
 }
 
-/// Returns 1 + 2Σρ over the leading positive correlations ρ: the number of residuals that together count as one.
+/// Returns 1 + 2Σρ over the leading positive correlations ρ: the number of residuals equivalent to one independent one.
 fn correlation_length(segments: &[Vec<f64>]) -> f64 {
     let product = |lag: usize| -> f64 {
         segments.iter().flat_map(|segment| segment.iter().zip(segment.iter().skip(lag))).map(|(a, b)| a * b).sum()

@@ -1,9 +1,9 @@
-//! Excitation of one axis: forces that reveal its mass, friction and delay and keep the handle near its start.
+//! Excitation of one axis: forces that reveal its mass, friction and delay while keeping the handle near its start.
 //!
 //! The device is unknown, so the excitation adapts its forces. A ramp finds the breakaway force. Swings at several
 //! speeds, some with a rest between pushes, adapt their force until a push has the intended duration. Short strong
 //! pulses at the end show whether the motors deliver the requested force. A push ends before the handle can leave its
-//! permitted range; the acceleration measured so far gives the braking distance.
+//! permitted range; the braking distance follows from the acceleration measured so far.
 
 use crate::TICK_S;
 
@@ -41,9 +41,9 @@ pub enum GaveUp {
 struct Swing {
     /// Speed at which a push ends, m/s.
     speed_m_per_s: f64,
-    /// Intended duration of a push, ticks, to which the force adapts.
+    /// Intended duration of a push, ticks. The force adapts to it.
     push: u32,
-    /// Ticks without force between pushes, in which friction alone decelerates the handle.
+    /// Ticks without force between pushes, during which only friction decelerates the handle.
     coast: u32,
     /// Total duration of the series, ticks.
     duration: u32,
@@ -64,7 +64,7 @@ const REST: u32 = 100;
 const RAMP: u32 = 3000;
 /// Minimum distance that counts as motion, m.
 const MOVED_M: f64 = 3e-5;
-/// Minimum distance that counts as motion, in multiples of the smallest change of position seen.
+/// Minimum distance that counts as motion, in multiples of the smallest position change observed.
 const MOVED_CHANGES: f64 = 3.0;
 /// Force of each pulse, as a fraction of the maximum force.
 const PULSES: [f64; 4] = [0.6, -0.6, 1.0, -1.0];
@@ -74,27 +74,27 @@ const PULSE_DISTANCE_M: f64 = 1.5e-3;
 const PULSE_SPEED_M_PER_S: f64 = 0.5;
 /// Maximum duration of one push of a pulse, ticks.
 const MAX_PULSE: u32 = 25;
-/// Ticks after a pulse in which the handle returns to its start.
+/// Ticks after a pulse for the handle to return to its start.
 const AFTER_PULSE: u32 = 80;
 /// Maximum duration of homing, ticks.
 const HOMING: u32 = 600;
-/// Speed below which the handle counts as at rest, m/s.
+/// Speed below which the handle is considered at rest, m/s.
 const AT_REST_M_PER_S: f64 = 0.02;
-/// Distance from the start below which the handle counts as home, as a fraction of the reach.
+/// Distance from the start below which the handle is considered home, as a fraction of the reach.
 const AT_HOME: f64 = 0.15;
-/// Natural frequency of the homing spring, rad/s: low enough to be stable with any delay worth measuring.
+/// Natural frequency of the homing spring, rad/s; low enough to be stable with any delay worth measuring.
 const HOMING_RATE: f64 = 15.0;
 /// Age of the speed estimate plus the delay of a new force, s. The handle keeps moving during this time.
 const LATENCY_S: f64 = 0.008;
 /// Number of ticks over which the speed is estimated.
 const SPEED_TICKS: usize = 4;
-/// Minimum number of ticks in which the force may rise from zero to its maximum. Firmware limits the slew rate of
-/// efforts; the reference boards limit it to full scale in 4 ms. A faster command would differ from the force that
-/// acts, and the fit would attribute the difference to friction and delay.
+/// Minimum number of ticks for the force to rise from zero to its maximum. Firmware limits the slew rate of efforts;
+/// the reference boards limit it to full scale in 4 ms. If a command changed faster, the acting force would differ from
+/// it, and the fit would attribute the difference to friction and delay.
 const CHANGE: f64 = 4.0;
-/// Factor by which the force of swings is raised or lowered in one adaptation.
+/// Factor for raising or lowering the force of swings in one adaptation.
 const ADAPT: f64 = 1.25;
-/// Acceleration assumed before one has been measured, m/s²: low, so that the first pushes end early.
+/// Acceleration assumed before the first measurement, m/s²; low, so that the first pushes end early.
 const FIRST_ACCELERATION: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,16 +133,16 @@ struct Push {
     force_n: f64,
     /// Number of ticks in this push, or in the coast after it.
     ticks: u32,
-    /// Number of ticks after which a push that is still too slow becomes stronger.
+    /// Number of ticks after which the force increases if the push is still too slow.
     patience: u32,
     is_coasting: bool,
     speed_at_start: f64,
-    /// Acceleration measured in the last pushes, m/s².
+    /// Acceleration measured in recent pushes, m/s².
     acceleration: f64,
 }
 
 impl Excitation {
-    /// Creates an excitation that starts with the first call of [`Self::next`].
+    /// Creates an excitation that starts with the first call to [`Self::next`].
     pub fn new(bounds: Bounds) -> Self {
         let push = Push {
             direction: 1.0,
@@ -209,7 +209,7 @@ impl Excitation {
         self.gave_up
     }
 
-    /// Returns the force for this tick, N. The handle is at `position_m`, and the motor now applies `acting_n`.
+    /// Returns the force for this tick, N. The handle is at `position_m`, and the motor currently applies `acting_n`.
     /// Real-time: constant.
     pub fn next(&mut self, position_m: f64, acting_n: f64) -> f64 {
         let home_m = self.look(position_m);
@@ -231,12 +231,12 @@ impl Excitation {
         self.bounds.force_n / CHANGE
     }
 
-    /// Returns the number of ticks that a change from zero to a force takes.
+    /// Returns the number of ticks needed to change from zero to a force.
     fn ticks_to(&self, force_n: f64) -> u32 {
         (force_n / self.step_n()).round() as u32
     }
 
-    /// Returns the next force on the way from `acting_n` to `wanted_n`, within the force and slew limits, N.
+    /// Returns the next force between `acting_n` and `wanted_n`, within the force and slew limits, N.
     fn towards(&self, wanted_n: f64, acting_n: f64) -> f64 {
         let step_n = self.step_n();
         let wanted_n = wanted_n.clamp(-self.bounds.force_n, self.bounds.force_n);
@@ -261,7 +261,7 @@ impl Excitation {
         (self.recent_m[SPEED_TICKS] - self.recent_m[0]) / (SPEED_TICKS as f64 * TICK_S)
     }
 
-    /// Whether a distance is more than encoder noise.
+    /// Whether a distance exceeds encoder noise.
     fn is_motion(&self, way_m: f64) -> bool {
         way_m.abs() >= MOVED_M && way_m.abs() > (MOVED_CHANGES - 0.5) * self.smallest_change_m
     }
@@ -384,15 +384,15 @@ impl Excitation {
     }
 
     /// Returns the force of a soft spring and damper towards the start, N. It is scaled by the mass estimated from the
-    /// pushes and is no stronger than they are.
+    /// pushes and never exceeds their force.
     fn homewards_n(&self, way_m: f64) -> f64 {
         let mass_kg = self.push.force_n / self.push.acceleration;
         let pull = HOMING_RATE * (HOMING_RATE * way_m + 2.0 * self.speed_m_per_s());
         (-mass_kg * pull).clamp(-self.push.force_n, self.push.force_n)
     }
 
-    /// Returns the force of a pulse in this tick, N. A pulse is a push, a push of twice the duration in the opposite
-    /// direction, and the first push again, so that the handle returns to its initial position and speed.
+    /// Returns the force of a pulse in this tick, N. A pulse consists of a push, a push of twice the duration in the
+    /// opposite direction, and the first push again, so that the handle returns to its initial position and speed.
     fn pulse(&mut self, index: usize, way_m: f64) -> f64 {
         let Some(fraction) = PULSES.get(index) else {
             self.enter(Stage::Done);
@@ -414,8 +414,8 @@ impl Excitation {
         }
     }
 
-    /// Returns the force, N, and the duration, ticks, of one push of a pulse. The force is weaker than requested if the
-    /// requested force would make the handle too fast within a single tick.
+    /// Returns the force, N, and the duration, ticks, of one push of a pulse. The force is reduced if the requested one
+    /// would make the handle too fast within a single tick.
     fn pulse_size(&self, requested_n: f64) -> (f64, u32) {
         let mass_kg = self.push.force_n / self.push.acceleration;
         let force_n = requested_n.min(mass_kg * PULSE_SPEED_M_PER_S / TICK_S);

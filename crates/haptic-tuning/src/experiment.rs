@@ -2,7 +2,7 @@
 //! travel.
 //!
 //! The run is the same for models in virtual time and for motors in real time. Its inputs are readings, and its outputs
-//! are efforts. Every error ends the run with a last effort of zero.
+//! are efforts. Every error ends the run with a final effort of zero.
 
 use crate::excitation::{Bounds, Excitation};
 use crate::measurement::{End, Measurement, MeasurementLimits, Monitor};
@@ -11,7 +11,7 @@ use haptic_device::{Effort, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use nalgebra::Vector2;
 
-/// Fraction of the travel that the excitation uses; the rest is a margin.
+/// Fraction of the travel used by the excitation; the rest is a margin.
 const REACH_FRACTION: f64 = 0.6;
 /// Additional capacity of a recording for skipped periods, ticks per axis.
 const SPARE_TICKS: usize = 2000;
@@ -24,7 +24,7 @@ pub struct Experiment {
     excitations: Vec<Excitation>,
     recordings: Vec<Recording>,
     monitor: Monitor,
-    /// Effort acting now, N.
+    /// Effort currently applied, N.
     acting_n: f64,
     /// Effort requested in this tick, N.
     requested_n: f64,

@@ -1,8 +1,8 @@
-//! Output-error fit: the model is run forward and fitted to the readings by Levenberg–Marquardt.
+//! Output-error fit: simulates the model and fits it to the readings with the Levenberg–Marquardt method.
 //!
 //! The recording is divided into segments, each with its own initial position and velocity, so that an external push
 //! affects only one segment and errors do not accumulate over seconds. The unknown initial states are eliminated
-//! segment by segment; a system in the five model parameters remains.
+//! segment by segment, which leaves a system in the five model parameters.
 //!
 //! An encoder that rounds down shifts all positions by half a step; the initial states absorb this.
 
@@ -17,12 +17,12 @@ pub const SEGMENT: usize = 250;
 const ITERATIONS: usize = 60;
 /// Relative reduction of the squared error below which the fit has converged.
 const CONVERGED: f64 = 1e-7;
-/// Upper bound of the fitted delay, s.
+/// Upper bound on the fitted delay, s.
 pub const MAX_DELAY_S: f64 = 0.03;
 
-/// Finite-difference steps of log mass, damping, Coulomb friction, delay and bias, in SI units.
+/// Finite-difference steps for log mass, damping, Coulomb friction, delay and bias, in SI units.
 const NUDGES: [f64; 5] = [1e-5, 1e-5, 1e-5, 1e-7, 1e-6];
-/// Finite-difference step of a segment's initial velocity, m/s.
+/// Finite-difference step for a segment's initial velocity, m/s.
 const VELOCITY_NUDGE: f64 = 1e-6;
 
 /// Result of a fit.
@@ -54,7 +54,7 @@ impl Fit {
     }
 }
 
-/// Segment of a recording: its range of ticks and its initial state.
+/// A segment of a recording: its range of ticks and its initial state.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     start: usize,
@@ -124,7 +124,7 @@ fn segments(recording: &Recording) -> Vec<Segment> {
         .collect()
 }
 
-/// Runs the model over a segment and passes the number of each tick and the position at that tick to `each`.
+/// Simulates a segment and passes the number of each tick and the position at that tick to `each`.
 fn run(recording: &Recording, segment: &Segment, stepper: &Stepper, mut each: impl FnMut(usize, f64)) {
     let mut state = segment.begin;
     for tick in segment.start..segment.end {
@@ -255,7 +255,7 @@ fn step(here: &Linearised, segments: &[Segment], model: AxisModel, trust: f64) -
     Some((next, segments.collect()))
 }
 
-/// Solves the system after scaling its diagonal to one, because the parameters differ by many powers of ten.
+/// Solves the system after scaling its diagonal to one, because the parameters differ by many orders of magnitude.
 fn solved(matrix: Matrix5<f64>, gradient: Vector5<f64>) -> Option<Vector5<f64>> {
     let scale = Vector5::from_fn(|row, _| if matrix[(row, row)] > 0.0 { matrix[(row, row)].sqrt() } else { 1.0 });
     let scaled = Matrix5::from_fn(|row, column| matrix[(row, column)] / (scale[row] * scale[column]));

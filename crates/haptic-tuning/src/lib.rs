@@ -2,16 +2,16 @@
 //!
 //! The crate uses no clock, file or terminal. Its inputs are readings; its outputs are forces and estimates.
 //!
-//! - [`excitation`]: forces that excite one axis and keep the handle near its start.
-//! - [`measurement`]: the trait of all measurements, with limits on force, speed and travel, and zero force at the end.
+//! - [`excitation`]: forces that excite one axis while keeping the handle near its start.
+//! - [`measurement`]: the trait for all measurements, with limits on force, speed and travel, and zero force at the
+//!   end.
 //! - [`experiment`]: the excitation of each axis in turn, and the recording of its motion.
 //! - [`balance`], [`motion`], [`fit`]: the initial guess, the model, and the fit of the model to a recording.
 //! - [`encoder`]: the encoder step.
 //! - [`estimate`]: the model of one axis with confidence intervals, or the reason why the data do not fit.
-//! - [`boundary`]: the maximum stiffness for each damping, by formula, by eigenvalues and by simulation.
-//! - [`tap_test`], [`decay_monitor`]: the response of the simulated closed loop to a tap, and the test of whether its
-//!   motion decays.
-//! - [`spring_test`]: the measurement of the maximum stable stiffness on the device.
+//! - [`boundary`]: the maximum stiffness for each damping value, by formula, by eigenvalues and by simulation.
+//! - [`tap_test`], [`decay_monitor`]: taps the simulated closed loop and tests whether the motion decays.
+//! - [`spring_test`]: measures the maximum stable stiffness on the device.
 //!
 //! ```
 //! use haptic_device::{DeviceModel, SimulatedDevice};

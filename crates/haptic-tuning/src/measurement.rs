@@ -1,4 +1,4 @@
-//! The trait of all measurements: readings in, efforts out, and zero force at the end in every case.
+//! The trait for all measurements: readings in, efforts out, and zero force at the end in every case.
 
 use crate::TICK_S;
 use crate::excitation::GaveUp;
@@ -12,7 +12,7 @@ use std::fmt;
 
 /// Maximum speed of the handle, m/s; a higher speed ends the measurement.
 pub const MAX_SPEED_M_PER_S: f64 = 2.0;
-/// Service rate from which the age limits of readings are derived, Hz: measurements serve the device in every tick.
+/// Service rate for the age limits of readings, Hz: measurements serve the device in every tick.
 const EVERY_TICK_HZ: f64 = 1000.0;
 
 /// Limits of a measurement.
@@ -53,12 +53,11 @@ pub enum End {
 
 /// A measurement on a device, driven tick by tick.
 pub trait Measurement {
-    /// Handles a reading that was taken `periods` periods after the previous one (more than one if ticks were skipped),
-    /// and returns the effort to write. After the end, all efforts are zero. Real-time: no allocation, lock, wait or
-    /// log.
+    /// Handles a reading taken `periods` periods after the previous one (more than one if ticks were skipped) and
+    /// returns the effort to write. After the end, all efforts are zero. Real-time: no allocation, lock, wait or log.
     fn tick(&mut self, reading: &Reading, periods: u32) -> Effort;
 
-    /// Records the write outcome of this tick's effort. Real-time: like [`Self::tick`].
+    /// Records the write outcome of this tick's effort. Real-time: same as [`Self::tick`].
     fn acknowledge(&mut self, outcome: WriteOutcome);
 
     /// Returns the result; `None` while the measurement runs.
@@ -91,15 +90,15 @@ pub fn run_in_virtual_time(measurement: &mut impl Measurement, device: &mut dyn 
 /// Result of checking a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// Handle position if the reading is recent enough to compute a force from, m.
+    /// Handle position, m, if the reading is recent enough to compute a force from it.
     pub trusted_m: Option<Vector2<f64>>,
-    /// Handle position if the reading is fresh, m.
+    /// Handle position, m, if the reading is fresh.
     pub new_m: Option<Vector2<f64>>,
     /// Reason to end the measurement, if any.
     pub end: Option<End>,
 }
 
-/// Monitor of readings, speed and travel.
+/// Monitors readings, speed and travel.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     monitor: ReadingMonitor,
@@ -115,7 +114,7 @@ impl Monitor {
         Self { monitor: ReadingMonitor::new(&safety, EVERY_TICK_HZ), axes, travel_m: limits.travel_m, home_m: None }
     }
 
-    /// Makes the next position the start from which the distance of the handle is measured.
+    /// Makes the next position the new start, from which the travel is measured.
     pub fn restart(&mut self) {
         self.home_m = None;
     }
@@ -141,7 +140,7 @@ impl Monitor {
     }
 }
 
-/// Returns the travel that is free in both directions on every axis from `position_m`, at most `wanted_m`, m.
+/// Returns the travel available in both directions on every axis from `position_m`, m, at most `wanted_m`.
 pub fn travel_within(limits: &Limits, axes: usize, position_m: Vector2<f64>, wanted_m: f64) -> f64 {
     let free_m =
         |axis: usize| (limits.travel_max_m[axis] - position_m[axis]).min(position_m[axis] - limits.travel_min_m[axis]);

@@ -2,7 +2,7 @@
 //!
 //! The equation of motion is m·v' = u(t − d) + c − b·v − f_c·sign v, with mass m, velocity v, command u (held over each
 //! tick), delay d, constant force c, damping b and dry friction f_c. Between changes of force and direction the
-//! solution is an exponential, so each tick is computed exactly for any delay: the older force acts for a part of the
+//! solution is an exponential, so each tick is computed exactly for any delay: the older force acts for part of the
 //! tick, and the newer one for the rest. The implementation is deliberately independent of the simulated device, so
 //! that each verifies the other.
 
@@ -19,7 +19,7 @@ pub struct AxisModel {
     pub coulomb_n: f64,
     /// Delay from command to effect, s.
     pub delay_s: f64,
-    /// Constant force in addition to the commanded one, such as a weight, N.
+    /// Constant force in addition to the commanded force, such as a weight, N.
     pub bias_n: f64,
 }
 
@@ -32,8 +32,8 @@ pub struct AxisState {
     pub velocity_m_per_s: f64,
 }
 
-/// Response over a fixed duration: remaining fraction of the initial velocity, and displacement per initial velocity
-/// and per acceleration.
+/// Response over a fixed duration: the remaining fraction of the initial velocity, and the displacement per unit of
+/// initial velocity and of acceleration.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     duration_s: f64,
@@ -62,7 +62,7 @@ impl Span {
     }
 }
 
-/// Stepper of a model, with precomputed responses.
+/// Advances a model tick by tick, with precomputed responses.
 #[derive(Clone, Copy, Debug)]
 pub struct Stepper {
     model: AxisModel,
@@ -72,7 +72,7 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// Creates the stepper of a model.
+    /// Creates a stepper for a model.
     pub fn new(model: AxisModel) -> Self {
         let ticks = (model.delay_s / TICK_S).floor().max(0.0);
         let fraction_s = (model.delay_s - ticks * TICK_S).clamp(0.0, TICK_S);
@@ -81,8 +81,8 @@ impl Stepper {
         Self { model, whole_ticks: ticks as usize, early, late }
     }
 
-    /// Advances the state from `tick` to the next tick under the commands so far. Commands before tick zero count as
-    /// zero.
+    /// Advances the state from `tick` to the next tick under the commands so far. Commands before tick zero are taken
+    /// as zero.
     pub fn tick(&self, state: &mut AxisState, commands_n: &[f64], tick: usize) {
         let command = |age: usize| tick.checked_sub(age).map_or(0.0, |index| commands_n[index]);
         self.advance(state, command(self.whole_ticks + 1), &self.early);
@@ -131,7 +131,7 @@ impl Stepper {
     }
 }
 
-/// Returns the time until a velocity reaches zero under a constant acceleration and a damping rate, s.
+/// Returns the time until the velocity reaches zero under constant acceleration and damping rate, s.
 fn time_to_stop(velocity: f64, acceleration: f64, rate: f64) -> f64 {
     let straight_s = -velocity / acceleration;
     let fraction = rate * straight_s;

@@ -1,18 +1,18 @@
-//! Commands and readings of one axis, tick by tick.
+//! Recorded commands and readings of one axis.
 
-/// Recording of one axis over an experiment. Row k holds the position at tick k and the force commanded from that tick
-/// on.
+/// A recording of one axis during an experiment. Row k contains the position at tick k and the force commanded from
+/// that tick onwards.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// Handle position at each tick, m; NaN where there was no new reading.
     pub positions_m: Vec<f64>,
-    /// Force commanded from each tick on, N.
+    /// Force commanded from each tick onwards, N.
     pub commands_n: Vec<f64>,
 }
 
 impl Recording {
-    /// Creates an empty recording with memory for `ticks` rows. Rows beyond this capacity are dropped, so that adding a
-    /// row never allocates.
+    /// Creates an empty recording with capacity for `ticks` rows. Further rows are dropped, so that adding a row never
+    /// allocates.
     pub fn with_capacity(ticks: usize) -> Self {
         Self { positions_m: Vec::with_capacity(ticks), commands_n: Vec::with_capacity(ticks) }
     }
@@ -48,12 +48,12 @@ impl Recording {
         (high - low).max(0.0)
     }
 
-    /// Returns the maximum magnitude of the commanded force, N.
+    /// Returns the largest magnitude of the commanded force, N.
     pub fn max_force_n(&self) -> f64 {
         self.commands_n.iter().map(|command| command.abs()).fold(0.0, f64::max)
     }
 
-    /// Returns the position at a tick, interpolated linearly between readings, m; `None` without any reading.
+    /// Returns the position at a tick, interpolated linearly between readings, m; `None` if there are no readings.
     pub fn position_near_m(&self, tick: usize) -> Option<f64> {
         let is_read = |index: &usize| self.positions_m[*index].is_finite();
         let before = (0..=tick.min(self.len().checked_sub(1)?)).rev().find(is_read);

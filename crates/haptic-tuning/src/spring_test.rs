@@ -1,5 +1,4 @@
-//! Measures the maximum stable stiffness on the device: springs of increasing stiffness are tapped until one
-//! oscillates.
+//! Measures the maximum stable stiffness on the device: taps springs of increasing stiffness until one oscillates.
 //!
 //! The motors move a real handle. The test therefore starts with soft springs, ends each trial as soon as the motion
 //! grows, and holds the handle softly between trials. The handle must be free: a hand would add its damping.
@@ -13,7 +12,7 @@ use haptic_device::{Effort, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
 use nalgebra::Vector2;
 
-/// Ratio of the stiffnesses of successive springs.
+/// Ratio between the stiffness of successive springs.
 pub const RISE: f64 = 1.12;
 /// Initial stiffness as a fraction of the predicted limit.
 const FIRST: f64 = 0.4;
@@ -23,7 +22,7 @@ const LAST: f64 = 4.0;
 const HOLD: u32 = 300;
 /// Maximum duration of the hold before a trial, ticks.
 const MAX_HOLD: u32 = 3000;
-/// Time for which the handle must be at rest before the hold may end, ticks.
+/// Time for which the handle must rest before the hold may end, ticks.
 const QUIET: u32 = 100;
 /// Maximum duration of a trial, ticks.
 const TRIAL: u32 = 1500;
@@ -39,12 +38,12 @@ const HOLDING_STIFFNESS: f64 = 0.1;
 const TAP_M: f64 = 1e-3;
 /// Minimum length of a tap, encoder steps.
 const TAP_STEPS: f64 = 20.0;
-/// Ratio of the amplitude to the length of the tap above which a trial counts as unstable.
+/// Ratio of amplitude to tap length above which a trial counts as unstable.
 const RUNAWAY: f64 = 1.6;
 /// Amplitude in encoder steps up to which the motion counts as rest.
 const QUIET_STEPS: f64 = 2.5;
 
-/// Damping value to test, with the predicted limit of the stiffness.
+/// A damping value to test, with the predicted stiffness limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DampingTrial {
     /// Damping of the coupling, N·s/m.
@@ -53,7 +52,7 @@ pub struct DampingTrial {
     pub predicted_n_per_m: f64,
 }
 
-/// Soft, well-damped spring that holds the handle between trials, with a large stability margin.
+/// A soft, well-damped spring that holds the handle between trials, with a large stability margin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Holding {
     /// Stiffness, N/m.
@@ -71,15 +70,15 @@ impl Holding {
     }
 }
 
-/// Measured stiffness limit at one damping value.
+/// The measured stiffness limit at one damping value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredLimit {
     /// Damping of the coupling, N·s/m.
     pub damping_n_s_per_m: f64,
     /// Maximum stiffness at which the handle came to rest, N/m; zero if there was none.
     pub stiffest_n_per_m: f64,
-    /// Whether the handle came to rest even at the last stiffness of the test, so that the limit is at least
-    /// `stiffest_n_per_m`.
+    /// Whether the handle came to rest even at the highest stiffness tested, so that `stiffest_n_per_m` is only a lower
+    /// bound.
     pub is_at_least: bool,
 }
 
@@ -104,7 +103,7 @@ pub struct SpringTest {
     /// Position of the handle when it last moved, m.
     quiet_from_m: f64,
     stiffness_n_per_m: f64,
-    /// Maximum stiffness at the current damping at which the handle came to rest, N/m.
+    /// Maximum stiffness at the current damping for which the handle came to rest, N/m.
     stable_n_per_m: f64,
     ringing: DecayMonitor,
     /// Start position of the handle, m; `None` before the first reading.
@@ -116,7 +115,7 @@ pub struct SpringTest {
 }
 
 impl SpringTest {
-    /// Creates a test of the damping values in `rungs` on a device with the given model.
+    /// Creates a test for the damping values in `rungs` on a device with the given model.
     pub fn new(rungs: Vec<DampingTrial>, axes: usize, device: &WorstAxisModel, limits: &MeasurementLimits) -> Self {
         let stiffness_n_per_m = rungs.first().map_or(0.0, |rung| FIRST * rung.predicted_n_per_m);
         Self {

@@ -20,11 +20,11 @@ use nalgebra::Vector2;
 
 /// Maximum displacement of a tap, m.
 const TAP_M: f64 = 1e-3;
-/// Minimum displacement of a tap in encoder steps.
+/// Minimum displacement of a tap, encoder steps.
 const TAP_STEPS: f64 = 20.0;
-/// Displacements of the taps that are tried when the motor saturates, as multiples of the first.
+/// Tap displacements to try when the motor saturates, as multiples of the first.
 const SEVERAL_TAPS: [f64; 4] = [1.0, 1.37, 1.9, 2.6];
-/// Motion from end to end, in encoder steps, up to which the handle counts as at rest.
+/// Peak-to-peak motion up to which the handle counts as at rest, encoder steps.
 const QUIET_STEPS: f64 = 5.0;
 /// Ratio of the motion to the tap above which the loop counts as unstable.
 const RUNAWAY: f64 = 4.0;
@@ -32,15 +32,15 @@ const RUNAWAY: f64 = 4.0;
 const SHORTEST: u32 = 2000;
 /// Maximum duration of an observation, ticks.
 const MAX_TICKS: u32 = 12_000;
-/// Number of half swings that ends an observation before its maximum duration.
+/// Number of half swings after which an observation may end early.
 const ENOUGH_HALF_SWINGS: usize = 24;
 /// Ticks between two checks for the end of an observation.
 const LOOK_EVERY: u32 = 500;
-/// Range of the motor force, as a fraction of the maximum force, above which a handle at rest counts as buzzing: the
-/// encoder of a heavy device may be too coarse to show a motor that switches between its limits.
+/// Range of the motor force, as a fraction of the maximum force, above which a handle at rest counts as buzzing. The
+/// encoder of a heavy device may be too coarse to detect a motor that switches between its limits.
 const BUZZ_SHARE: f64 = 0.5;
 
-/// Simulated loop in which a wall is tapped with given gains.
+/// A simulated loop in which a wall is tapped with given gains.
 #[derive(Clone, Debug)]
 pub struct TapTest {
     device: WorstAxisModel,
@@ -49,7 +49,7 @@ pub struct TapTest {
 }
 
 impl TapTest {
-    /// Creates the test for a device and a hand.
+    /// Creates a test for a device and a hand.
     ///
     /// # Errors
     /// If the model cannot be simulated.
@@ -59,7 +59,7 @@ impl TapTest {
     }
 
     /// Taps the wall with the given gains and tests whether the motion decays. If a measurable tap saturates the motor,
-    /// the motion after a single tap may decay by chance, so several taps are tried.
+    /// the motion after one tap may decay by chance, so several taps are tried.
     pub fn verdict(&self, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> Verdict {
         let per_tick_n_per_m = stiffness_n_per_m + damping_n_s_per_m / self.device.period_s;
         let tap_m = self.tap_m(per_tick_n_per_m);
@@ -138,7 +138,7 @@ impl TapTest {
     }
 }
 
-/// Range of an oscillating value.
+/// The range of an oscillating value.
 #[derive(Clone, Copy, Debug)]
 struct Swing {
     low: f64,
@@ -173,7 +173,7 @@ fn bare() -> Safety {
     }
 }
 
-/// Creates a world with a floor and, on it, an immovable tool whose handle is at the origin.
+/// Creates a world with an immovable tool on a floor. The tool's handle is at the origin.
 fn wall() -> World {
     let a_box = |size_m: [f64; 2]| ShapeDescription::Box { size_m: size_m.into() };
     let mut floor = BodyDescription::new("floor", a_box([1.0, 0.1]));

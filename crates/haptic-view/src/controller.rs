@@ -1,4 +1,4 @@
-//! Interface through which the viewer changes the running daemon.
+//! Interface that the viewer uses to change the running daemon.
 
 use crate::message::scene::ScenesMessage;
 use haptic_coupling::coupling::Gains;
@@ -7,7 +7,7 @@ use nalgebra::Vector2;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Scene to switch to.
+/// A scene to switch to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SceneChoice {
     /// Name of a built-in scene.
@@ -16,25 +16,25 @@ pub enum SceneChoice {
     Toml(String),
 }
 
-/// Message with the connected devices and the one in use.
+/// The connected devices and the device in use, as a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DevicesMessage {
-    /// Connected devices, as `hapticd devices --json` lists them.
+    /// Connected devices, as listed by `hapticd devices --json`.
     pub devices: Value,
-    /// Device that the loop drives. A simulated device is not among the connected devices.
+    /// Device driven by the loop. A simulated device is not among the connected devices.
     pub in_use: DeviceInUse,
 }
 
-/// Device that the loop drives.
+/// The device driven by the loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceInUse {
-    /// Name for display.
+    /// Display name.
     pub name: String,
-    /// Device kind, as in a device file.
+    /// Device kind, as named in a device file.
     pub kind: String,
 }
 
-/// Interface through which the viewer changes the running daemon. All methods are called on ordinary threads; slow ones
+/// Interface that the viewer uses to change the running daemon. All methods are called on ordinary threads; slow ones
 /// are not called on the server thread.
 pub trait Controller: Send + Sync + 'static {
     /// Moves the hand of a simulated device towards a position in the world frame, m; `None` releases the hand.
@@ -61,8 +61,8 @@ pub trait Controller: Send + Sync + 'static {
     /// If the loop is busy.
     fn reset(&self) -> Result<(), ControlError>;
 
-    /// Sets the gains whose keys are given, as in `[coupling]` of a profile, and keeps the others. Returns the
-    /// resulting gains.
+    /// Sets the gains with the given keys, as in `[coupling]` of a profile, and keeps the others. Returns the resulting
+    /// gains.
     ///
     /// # Errors
     /// If a key is unknown or a value is outside its limits.
@@ -71,7 +71,7 @@ pub trait Controller: Send + Sync + 'static {
     /// Returns the built-in scenes and the name of the current scene.
     fn scenes(&self) -> ScenesMessage;
 
-    /// Returns the picture of a built-in scene as SVG; `None` if there is no such scene. Slow.
+    /// Returns a picture of a built-in scene as SVG; `None` if there is no such scene. Slow.
     fn thumbnail(&self, name: &str) -> Option<String>;
 
     /// Switches to another scene and returns its number. Slow: the scene is built and its worst-case tick is measured.
@@ -80,7 +80,7 @@ pub trait Controller: Send + Sync + 'static {
     /// If the scene is invalid, or too expensive for a tick.
     fn change_scene(&self, choice: &SceneChoice) -> Result<u64, ControlError>;
 
-    /// Returns the connected devices and the one in use. Slow.
+    /// Returns the connected devices and the device in use. Slow.
     fn devices(&self) -> DevicesMessage;
 
     /// Starts a recording and returns the name of its file. If `file` is `None`, the daemon chooses the name.
@@ -92,6 +92,6 @@ pub trait Controller: Send + Sync + 'static {
     /// Stops the recording in progress and returns the name of its file.
     ///
     /// # Errors
-    /// If nothing is being recorded, or the loop is busy.
+    /// If no recording is in progress, or the loop is busy.
     fn stop_recording(&self) -> Result<String, ControlError>;
 }

@@ -1,13 +1,13 @@
-//! Viewer of a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
+//! Viewer for a running loop: a web page, JSON over HTTP, a WebSocket stream and metrics.
 //!
-//! The viewer runs on one ordinary thread with a low priority and never accesses the loop directly. The daemon
-//! publishes messages to a [`Telemetry`] and implements [`Controller`] for requests that change something. Rejected
-//! requests and dropped clients do not affect the loop.
+//! The viewer runs on one ordinary low-priority thread and never accesses the loop directly. The daemon publishes
+//! messages to a [`Telemetry`] and implements [`Controller`] for requests that change something. Rejected requests and
+//! dropped clients do not affect the loop.
 //!
 //! - [`message`]: the JSON messages.
 //! - [`telemetry`]: the newest message of each kind, as published by the daemon.
 //! - [`controller`]: the interface to the daemon.
-//! - [`listener`]: the address and port of the viewer, and the token that is required beyond loopback.
+//! - [`listener`]: the address and port of the viewer, and the token required beyond loopback.
 //! - [`server`]: the thread, the access policy, the routes and the stream.
 //!
 //! [`Viewer::serve`] starts the viewer; the daemon supplies the controller. A scene can be published at any time:

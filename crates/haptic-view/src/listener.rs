@@ -1,18 +1,18 @@
-//! Address of the viewer: the requested port or the next free one. Beyond loopback, a token is required.
+//! Address of the viewer: the requested port or the next free one. A token is required beyond loopback.
 
 use std::fmt::Write;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 
-/// Number of ports tried above the requested one.
+/// Number of ports to try above the requested one.
 const MAX_FALLBACK_PORTS: u16 = 20;
-/// Size of a connection's send buffer, bytes: about a second of frames of a busy scene. It bounds the memory that a
+/// Size of a connection's send buffer, bytes: about one second of frames of a busy scene. It bounds the memory that a
 /// client can occupy by not reading. Linux doubles the value.
 const SEND_BUFFER_BYTES: usize = 128 << 10;
-/// Number of random bytes in a token: enough that the token cannot be guessed.
+/// Number of random bytes in a token; enough to make it impossible to guess.
 const TOKEN_BYTES: usize = 16;
 
-/// Bound socket of the viewer, and the token if one is required.
+/// The viewer's bound socket, and the token if one is required.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) socket: TcpListener,
@@ -25,7 +25,7 @@ impl Listener {
     /// Binds the requested address, or the next free port above it.
     ///
     /// # Errors
-    /// If none of the ports is free, or the address does not belong to this machine.
+    /// If none of the ports is free, or the address is not an address of this machine.
     pub fn bind(requested: SocketAddr) -> io::Result<Self> {
         let socket = bind_next_free(requested)?;
         let address = socket.local_addr()?;
@@ -40,12 +40,12 @@ impl Listener {
         self.address
     }
 
-    /// Returns the token that requests for data need; `None` on loopback.
+    /// Returns the token required for data requests; `None` on loopback.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Whether the requested port was in use, so that another one was bound.
+    /// Whether the requested port was in use and another one was bound.
     pub fn was_moved(&self) -> bool {
         self.requested.port() != 0 && self.requested.port() != self.address.port()
     }
@@ -63,7 +63,7 @@ impl Listener {
     }
 }
 
-/// Returns the name of this machine in lower case, if it has one.
+/// Returns the host name of this machine in lower case, if it has one.
 pub(crate) fn host_name() -> Option<String> {
     let name = rustix::system::uname().nodename().to_str().ok()?.to_ascii_lowercase();
     (!name.is_empty() && name != "(none)").then_some(name)

@@ -1,6 +1,6 @@
 //! Newest message of each kind, published by the daemon for any number of clients.
 //!
-//! Publishing waits for a reader only while that reader copies numbers. States and timing are converted to text when a
+//! Publishing waits for a reader only while the reader copies numbers. States and timing are converted to text when a
 //! client requests them; scenes and settings change rarely and are converted when they are published.
 
 use crate::message::scene::SceneMessage;
@@ -12,11 +12,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Maximum number of samples stored for the strip charts: eight seconds, the span that the charts show. The charts are
-/// therefore full from the first frame on, and a client that stalls briefly misses no samples.
+/// Maximum number of samples stored for the strip charts: the eight seconds that the charts show. The charts are
+/// therefore full from the first frame, and a client that stalls briefly misses no samples.
 const MAX_SAMPLES: usize = 1000;
 
-/// Newest message of each kind, and recent samples; shared between clones.
+/// Newest message of each kind, and recent samples. Clones share the contents.
 #[derive(Clone, Debug)]
 pub struct Telemetry {
     pub(crate) scene: watch::Sender<Arc<CurrentScene>>,
@@ -26,7 +26,7 @@ pub struct Telemetry {
     samples: Arc<Mutex<Samples>>,
 }
 
-/// Running scene: its number and its message as text.
+/// The running scene: its number and its message as text.
 #[derive(Debug, Default)]
 pub(crate) struct CurrentScene {
     pub id: u64,
@@ -37,7 +37,7 @@ pub(crate) struct CurrentScene {
 struct Samples {
     /// Number of the scene that all rows belong to.
     scene_id: u64,
-    /// Number that the next row will get.
+    /// Number of the next row.
     next: u64,
     rows: VecDeque<Row>,
 }
@@ -84,8 +84,7 @@ impl Telemetry {
         self.state.send_replace(Some(Arc::new(observation)));
     }
 
-    /// Returns the rows from number `number` up to the tick of an observation, as a JSON list, and the number of the
-    /// row to continue with.
+    /// Returns the rows from `number` up to the tick of an observation, as a JSON list, and the number of the next row.
     pub(crate) fn samples_since(&self, number: u64, observation: &Observation) -> (String, u64) {
         let (rows, next) = self.samples().since(number, observation);
         let texts: Vec<String> = rows.iter().map(Row::text).collect();
@@ -109,8 +108,8 @@ impl Samples {
         self.next += 1;
     }
 
-    /// Returns the rows from number `number` up to the tick of an observation, and the number of the row to continue
-    /// with. Rows that are newer than the observation, or of another scene, are left for a later call.
+    /// Returns the rows from `number` up to the tick of an observation, and the number of the next row. Rows that are
+    /// newer than the observation, or belong to another scene, are left for a later call.
     fn since(&self, number: u64, observation: &Observation) -> (Vec<Row>, u64) {
         let first = self.next - self.rows.len() as u64;
         let skipped = number.saturating_sub(first).min(self.rows.len() as u64);

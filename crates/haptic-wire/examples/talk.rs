@@ -1,11 +1,11 @@
-//! Tests a board: sends HELLO, AXIS_INFO and ARM, exchanges CMD and STATE, commands zero during an effort, and finally
-//! sends nothing until the watchdog acts.
+//! Tests a board: performs the handshake, exchanges CMD and STATE, commands zero while an effort is applied, and
+//! finally sends nothing until the watchdog trips.
 //!
 //! `cargo run --release -p haptic-wire --example talk -- PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]`
 //!
 //! PORT is a pseudo-terminal, or a serial port already set to raw mode and the correct speed. With a rate of 0, each
-//! command is sent as soon as the previous one has been acknowledged. The program prints losses and round-trip times.
-//! Its exit code is 1 if the board does not follow the specification.
+//! command is sent as soon as the previous one is acknowledged. The program prints losses and round-trip times. Its
+//! exit code is 1 if the board violates the specification.
 
 use haptic_wire::*;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,14 +18,14 @@ use std::{
 };
 
 const NONCE: u32 = 0x5EED_0001;
-/// Longest wait for a reply: long enough that a missing reply was lost, not delayed by a busy machine.
+/// Reply timeout, long enough that a missing reply has been lost rather than delayed by a busy machine.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longest time for which a request is repeated, including the time that a bootloader takes.
+/// Time limit for repeating a request. It includes the time that a bootloader takes to start the firmware.
 const BOOT_TIMEOUT: Duration = Duration::from_secs(5);
 
 type Outcome<T> = Result<T, String>;
 
-/// A board on an open port, with its received but unread bytes.
+/// A board on an open port, with bytes that have been received but not decoded yet.
 struct Board {
     port: File,
     decoder: Decoder,
@@ -82,7 +82,7 @@ impl Board {
         }
     }
 
-    /// Repeats a message until it is answered. The specification permits this for HELLO, AXIS_INFO and ARM.
+    /// Repeats a message until a reply arrives. The specification permits this for HELLO, AXIS_INFO and ARM.
     fn request<T>(&mut self, message: &Message<'_>, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Outcome<T> {
         let deadline = Instant::now() + BOOT_TIMEOUT;
         while Instant::now() < deadline {
@@ -134,7 +134,7 @@ fn arm(board: &mut Board, axes: u8, watchdog_ms: u16) -> Outcome<Arm> {
     })
 }
 
-/// Statistics of the exchanges.
+/// Statistics over all exchanges.
 #[derive(Default)]
 struct Statistics {
     round_trips_us: Vec<u64>,
@@ -167,7 +167,7 @@ fn command(board: &mut Board, axes: u8, effort: i16) -> Outcome<Option<State>> {
     }))
 }
 
-/// Checks that a zero during an effort switches the motor off before the reply, and that the next effort needs no ARM.
+/// Checks that a zero command switches the motor off before the reply is sent, and that the next effort needs no ARM.
 fn check_zero_during_effort(board: &mut Board, axes: u8) -> Outcome<()> {
     for (effort, wanted) in [(9000, Status::ENABLED), (0, 0), (9000, Status::ENABLED)] {
         let state = command(board, axes, effort)?.ok_or("no reply to a command during the zero test")?;

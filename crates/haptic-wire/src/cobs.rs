@@ -6,8 +6,7 @@
 
 use crate::frame::BODY_MAX;
 
-/// Encodes `body` into `out` and returns the encoded length, which is one byte more than that of the body. Writes no
-/// delimiter.
+/// Encodes `body` into `out`, without a delimiter, and returns the encoded length: one byte more than the body.
 ///
 /// Returns `None` if the body is longer than [`BODY_MAX`] or `out` is too short. Real-time: one pass.
 pub fn encode(body: &[u8], out: &mut [u8]) -> Option<usize> {

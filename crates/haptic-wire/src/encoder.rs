@@ -37,7 +37,7 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-/// Encodes a message into `out` as a frame with its delimiter, and returns the length of the frame on the wire, bytes.
+/// Encodes a message into `out` as a frame with its delimiter, and returns the length on the wire, bytes.
 ///
 /// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.
 pub fn encode(message: &Message<'_>, sequence: u8, out: &mut [u8]) -> Result<usize, EncodeError> {
@@ -46,7 +46,7 @@ pub fn encode(message: &Message<'_>, sequence: u8, out: &mut [u8]) -> Result<usi
     encode_frame(&Frame { kind: message.kind() as u8, sequence, payload: &payload[..length] }, out)
 }
 
-/// Encodes any frame, even one of a kind unknown to this version, into `out` with its delimiter, and returns its length
+/// Encodes any frame into `out` with its delimiter, even if its kind is unknown to this version, and returns the length
 /// on the wire, bytes.
 ///
 /// Real-time: bounded by [`WIRE_MAX`] bytes; no allocation.

@@ -1,14 +1,13 @@
 //! A frame with a correct checksum: kind, sequence number and payload.
 
-/// Maximum length of a frame on the wire, bytes, including COBS code and delimiter. It is the size of a full-speed USB
-/// packet.
+/// Maximum length of a frame on the wire, bytes, including COBS code and delimiter. Equal to a full-speed USB packet.
 pub const WIRE_MAX: usize = 64;
 
 /// Maximum length of a body, bytes. A body consists of kind, sequence number, payload and checksum.
 pub const BODY_MAX: usize = WIRE_MAX - 2;
 
-/// Number of bytes of a frame on the wire besides its payload: COBS code, kind, sequence number, two bytes of checksum
-/// and delimiter.
+/// Number of bytes that a frame adds to its payload: COBS code, kind, sequence number, two checksum bytes and
+/// delimiter.
 pub const OVERHEAD: usize = 6;
 
 /// Maximum length of a payload, bytes.
@@ -19,7 +18,7 @@ pub const PAYLOAD_MAX: usize = WIRE_MAX - OVERHEAD;
 pub struct Frame<'a> {
     /// Kind of the payload; [`Kind`] lists the known kinds.
     pub kind: u8,
-    /// Sequence number that the sender assigned; see [`crate::sequence`].
+    /// Sequence number assigned by the sender; see [`crate::sequence`].
     pub sequence: u8,
     /// The bytes between sequence number and checksum.
     pub payload: &'a [u8],
@@ -45,7 +44,7 @@ pub enum Kind {
     HelloAck = 0x81,
     /// Device: reports the properties of one axis.
     AxisInfo = 0x82,
-    /// Device: confirms that it is armed and reports the limits in force.
+    /// Device: confirms that it is armed and reports the limits in effect.
     ArmAck = 0x83,
     /// Device: reports the positions of the axes.
     State = 0x90,

@@ -56,7 +56,7 @@ pub use message::{
 /// Protocol version that this crate implements: major, minor. Different major versions are incompatible.
 pub const VERSION: (u8, u8) = (1, 0);
 
-/// Value of the first field of a HELLO: the letters `HAPT` in the order in which their bytes are sent.
+/// Value of the first field of a HELLO: the letters `HAPT` in transmission order.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"HAPT");
 
 /// Full scale in Q15 format: the largest magnitude of an effort, limit or slew.

@@ -16,7 +16,7 @@ pub fn state_wire_bytes(axes: usize, velocity_given: bool) -> usize {
 }
 
 /// Returns the maximum rate of exchanges, Hz, on a line with `baud` bits per second. The line is full duplex, so the
-/// longer of CMD and STATE limits the rate.
+/// longer message, CMD or STATE, limits the rate.
 ///
 /// A line that cannot carry 1000 Hz must be driven at an integer fraction of 1000 Hz, with a warning to the user.
 pub fn highest_rate_hz(baud: u32, axes: usize, velocity_given: bool) -> u32 {

@@ -1,7 +1,7 @@
 //! Messages as HID reports: one message per report, without COBS or delimiter.
 //!
-//! A report is already a packet, so no framing is needed. Byte 0 is the length of the body. The body follows with its
-//! checksum, as on a serial line, and zeros fill the rest of the report.
+//! A report is already a packet, so it needs no framing. Byte 0 is the length of the body. The body, including its
+//! checksum, follows as on a serial line, and zeros fill the rest of the report.
 
 use crate::{
     crc,

@@ -8,9 +8,8 @@ pub fn is_newer(candidate: u8, reference: u8) -> bool {
     (candidate.wrapping_sub(reference) as i8) > 0
 }
 
-/// Returns the number of frames lost between two consecutively received frames.
-///
-/// Zero if `candidate` is not newer than `reference`. Real-time: a few instructions.
+/// Returns the number of frames lost between two consecutively received frames, or zero if `candidate` is not newer
+/// than `reference`. Real-time: a few instructions.
 pub fn lost_between(reference: u8, candidate: u8) -> u8 {
     if is_newer(candidate, reference) { candidate.wrapping_sub(reference) - 1 } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! Shows the picture in the terminal without the daemon: runs a profile in real time on one ordinary thread. Intended
+//! Shows the terminal picture without the daemon, by running a profile in real time on one ordinary thread. Intended
 //! for work on the picture itself: `cargo run --example picture [profile [scene]]`.
 
 use haptic_config::setup::Setup;

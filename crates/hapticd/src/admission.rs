@@ -19,8 +19,8 @@ pub const MAX_FRACTION: f64 = 0.5;
 
 /// Time limit for one measurement of the worst-case tick before a scene is run.
 const ADMISSION_BUDGET: Duration = Duration::from_millis(200);
-/// Number of measurements that must all exceed the limit before a scene is rejected, because a busy machine may
-/// lengthen some of them.
+/// Number of measurements that must all exceed the limit before a scene is rejected, because a busy machine may slow
+/// down some of them.
 const MEASUREMENTS_TO_REJECT: usize = 8;
 
 /// Cost of a scene's worst-case tick on this machine.
@@ -30,7 +30,7 @@ pub struct WorstTick {
     pub ns: u64,
     /// Duration of the worst-case tick as a fraction of the period; may exceed 1.
     pub share_of_period: f64,
-    /// Number of near pairs in the worst-case tick, which is the capacity of the pair table.
+    /// Number of near pairs in the worst-case tick, equal to the capacity of the pair table.
     pub pairs: usize,
     /// Cost of a tick without near pairs, ns: the offset of a line fitted to measurements with a quarter, half and all
     /// of [`Self::pairs`].
@@ -40,7 +40,7 @@ pub struct WorstTick {
 }
 
 /// Decides whether a scene may run. If its worst-case tick takes more than [`MAX_FRACTION`] of the period, the scene is
-/// rejected on hardware, because the hand is at risk; on a simulated device it may run, and a warning is returned.
+/// rejected on hardware, because the hand would be at risk; on a simulated device it may run with a warning.
 ///
 /// # Errors
 /// If the cost of the scene is unbounded, or too high for hardware.
@@ -68,7 +68,7 @@ impl WorstTick {
         Self { ns: worst_ns as u64, share_of_period: worst_ns * 1e-9 / TICK_S, pairs, fixed_ns, per_pair_ns }
     }
 
-    /// Repeats the measurement until the worst-case tick is short enough, at most `MEASUREMENTS_TO_REJECT` times, and
+    /// Repeats the measurement at most `MEASUREMENTS_TO_REJECT` times, until the worst-case tick is short enough, and
     /// returns the shortest result.
     fn measure_for_admission(scene: &Scene) -> Self {
         let mut least = Self::measure(scene, ADMISSION_BUDGET);
@@ -123,7 +123,8 @@ fn least_ns(scene: &Scene, pairs: usize, budget: Duration) -> u64 {
     least
 }
 
-/// Fits a line to points by least squares and returns its offset and slope. The slope is zero if all x are equal.
+/// Fits a line to points by least squares and returns its offset and slope. The slope is zero if all x values are
+/// equal.
 fn line_through(points: &[(f64, f64)]) -> (f64, f64) {
     let count = points.len() as f64;
     let (sum_x, sum_y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));

@@ -18,7 +18,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Creates the failure of a file that cannot be created or written.
+    /// Creates the failure for a file that cannot be created or written.
     pub fn unwritable(path: &Path, error: &std::io::Error) -> Self {
         let remedy = "name a file in an existing, writable folder with free space";
         Self::BadInput(format!("{}: cannot be written: {error}; {remedy}", path.display()))

@@ -8,19 +8,19 @@ pub const TICKS_PER_SECOND: f64 = 1000.0;
 /// Extremes and totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunExtremes {
-    /// Ticks that ran.
+    /// Number of ticks that ran.
     pub ticks: u64,
     /// Deepest penetration of any pair, m.
     pub penetration_max_m: f64,
-    /// Square of the largest force on the hand, N²; the root is taken once, at the end.
+    /// Square of the largest force on the hand, N². The root is taken only once, at the end.
     force_max_squared: f64,
     /// Largest number of loaded contact points in one tick.
     pub contacts_max: u32,
-    /// Near pairs dropped because the pair table was full, over all ticks.
+    /// Number of near pairs dropped because the pair table was full, over all ticks.
     pub pairs_dropped: u64,
     /// Maximum energy gain, J: energy that the balance cannot explain.
     pub energy_gain_max_j: f64,
-    /// Ticks with an engagement fraction above zero.
+    /// Number of ticks with an engagement fraction above zero.
     pub engaged: u64,
 }
 
@@ -48,13 +48,13 @@ fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Returns the number of ticks in a duration given in seconds, rounded to the nearest tick.
+/// Converts seconds to ticks, rounded to the nearest tick.
 pub fn ticks_in(seconds: f64) -> u64 {
     (seconds * TICKS_PER_SECOND).round() as u64
 }
 
-/// Returns the world time after a number of ticks, s. Division gives the `f64` that is nearest to the exact value;
-/// multiplication by 0.001 does not always do so.
+/// Converts ticks to world time, s. Division gives the `f64` nearest to the exact value; multiplication by 0.001 does
+/// not always do so.
 pub fn seconds_of(ticks: u64) -> f64 {
     ticks as f64 / TICKS_PER_SECOND
 }

@@ -1,7 +1,7 @@
-//! Checks the files that a command reads and writes: none may be both read and written, or written twice.
+//! Checks the files that a command reads and writes: no file may be both read and written, or written twice.
 //!
-//! The check comes before any file is opened for writing, because opening truncates a file. The `same-file` crate was
-//! considered but not used: it opens both files, which blocks on a pipe and fails for files that do not exist yet.
+//! The check precedes any opening for writing, because opening truncates a file. The `same-file` crate was rejected: it
+//! opens both files, which blocks on a pipe and fails for files that do not exist yet.
 
 use crate::cli::InputArguments;
 use crate::failure::Failure;
@@ -11,17 +11,17 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of symbolic links followed; the kernel has the same limit.
+/// Maximum number of symbolic links to follow; the kernel has the same limit.
 const MAX_LINKS: usize = 40;
 
-/// Files that one command reads and writes.
+/// The files that one command reads and writes.
 #[derive(Clone, Debug, Default)]
 pub struct PathConflicts {
     read: Vec<Named>,
     written: Vec<Named>,
 }
 
-/// A file and the flag or key that names it.
+/// A file, with the flag or key that names it.
 #[derive(Clone, Debug)]
 struct Named {
     by: String,
@@ -31,9 +31,9 @@ struct Named {
 /// Identity of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FileId {
-    /// Existing file, by device and inode number.
+    /// An existing file, by device and inode number.
     Existing(u64, u64),
-    /// File that does not exist yet, by its path with the folder in canonical form.
+    /// A file that does not exist yet, by its path with the folder in canonical form.
     New(PathBuf),
 }
 
@@ -49,18 +49,18 @@ impl PathConflicts {
             .reads_source(&by(input.device.as_ref(), "device"), &setup.sources.device)
     }
 
-    /// Adds a file that is read, if a path is given; `by` is the flag or key that names it.
+    /// Adds a file to be read, if a path is given; `by` is the flag or key that names it.
     pub fn reads(mut self, by: &str, path: Option<&Path>) -> Self {
         self.read.extend(path.map(|path| Named { by: by.to_owned(), path: path.to_owned() }));
         self
     }
 
-    /// Adds a source that is read, if it is a file; `by` is the flag or key that names it.
+    /// Adds a source to be read, if it is a file; `by` is the flag or key that names it.
     pub fn reads_source(self, by: &str, source: &Source) -> Self {
         self.reads(by, source.file())
     }
 
-    /// Adds a file that will be written, if a path is given; `by` is the flag that names it.
+    /// Adds a file to be written, if a path is given; `by` is the flag that names it.
     pub fn writes(mut self, by: &str, path: Option<&Path>) -> Self {
         self.written.extend(path.map(|path| Named { by: by.to_owned(), path: path.to_owned() }));
         self
@@ -88,7 +88,8 @@ impl Named {
         self.id().is_some_and(|id| other.id() == Some(id))
     }
 
-    /// Returns the identity of the file; `None` for terminals, pipes and `/dev/null`, which have no content to destroy.
+    /// Returns the identity of the file; `None` for terminals, pipes and `/dev/null`, which have no contents to
+    /// destroy.
     fn id(&self) -> Option<FileId> {
         if is_stream(&self.path) {
             return None;

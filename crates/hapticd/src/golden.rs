@@ -1,4 +1,4 @@
-//! Golden files: hash and figures of a reference run, compared with later runs.
+//! Golden files: hash and figures of a reference run, for comparison with later runs.
 
 use crate::failure::Failure;
 use crate::summary::Summary;
@@ -23,15 +23,15 @@ pub struct Golden {
     pub force_max_n: f64,
     pub contacts_max: u32,
     pub pairs_dropped: u64,
-    /// Ticks without force because the reading was stale; `None` in older files, for which this is not compared.
+    /// Number of ticks without force because the reading was stale; None in older files, where it is not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<u64>,
-    /// Faults of the run; `None` in older files, for which these are not compared.
+    /// Faults of the run; None in older files, where they are not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Vec<FaultRecord>>,
 }
 
-/// 64-bit hash over the force of every tick (FNV-1a); equal hashes mean equal force traces.
+/// A 64-bit hash over the force of every tick (FNV-1a); equal hashes mean equal force traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForceHash(u64);
 
@@ -42,7 +42,7 @@ impl Default for ForceHash {
 }
 
 impl ForceHash {
-    /// Adds the force of one tick; −0 counts as +0.
+    /// Adds the force of one tick; −0 is treated as +0.
     pub fn add(&mut self, force_n: Vector2<f64>) {
         for part in [force_n.x, force_n.y] {
             self.0 = mix_fnv(self.0, number_bits(part));
@@ -51,7 +51,7 @@ impl ForceHash {
 }
 
 impl Golden {
-    /// Collects the compared values from a summary and the hash of the forces.
+    /// Collects the values to compare from a summary and the force hash.
     pub fn of(summary: &Summary, forces: &ForceHash) -> Self {
         Self {
             ticks: summary.ticks,
@@ -84,7 +84,7 @@ impl Golden {
         })
     }
 
-    /// Rejects a path to which no golden file can be written. Called before the run starts.
+    /// Rejects a path where no golden file can be written. Called before the run starts.
     ///
     /// # Errors
     /// If the file or its directory is not writable.

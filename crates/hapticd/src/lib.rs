@@ -1,9 +1,9 @@
 //! The `hapticd` command: reads files, runs the loop, writes results.
 //!
 //! [`cli`] defines the arguments. [`commands`] has one file per command, except `snapshot` ([`still`]). `haptic-config`
-//! reads the files, [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread, [`daemon`] runs the
-//! loop on it and supervises it, [`viewer`] and [`terminal`] show it, and [`control`] contains the parts shared by
-//! daemon and viewer.
+//! reads the files, [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread, [`daemon`] runs and
+//! supervises the loop on it, [`viewer`] and [`terminal`] show it, and [`control`] contains the parts shared by daemon
+//! and viewer.
 #![forbid(unsafe_code)]
 
 pub mod admission;

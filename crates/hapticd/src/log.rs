@@ -35,7 +35,7 @@ fn is_for_user(line: &Metadata<'_>) -> bool {
     line.target() == USER_TARGET && *line.level() <= Level::INFO
 }
 
-/// Whether log lines are plain text on a terminal, where a person reads them.
+/// Whether log lines are plain text on a terminal, where a person can read them.
 pub fn is_read_by_a_person() -> bool {
     FORMAT.get() != Some(&LogFormat::Json) && std::io::stderr().is_terminal()
 }

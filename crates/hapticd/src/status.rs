@@ -7,7 +7,7 @@ use haptic_planar::scene::Scene;
 use haptic_realtime::runner::LoopTiming;
 use std::time::{Duration, Instant};
 
-/// Interval between two log lines with the status.
+/// Interval between status log lines.
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
 /// Status output of a running daemon.
@@ -37,7 +37,7 @@ impl Status {
         }
     }
 
-    /// Replaces the scene that is shown.
+    /// Replaces the displayed scene.
     pub fn change_scene(&mut self, scene: &Scene) {
         if let Self::Picture(screen) = self {
             screen.change_scene(scene);
@@ -68,7 +68,7 @@ impl Status {
     }
 }
 
-/// Prints the final lines regardless of RUST_LOG, as plain text on a terminal and as log lines otherwise.
+/// Prints the final lines regardless of RUST_LOG: as plain text on a terminal, as log lines otherwise.
 pub fn conclude(lines: &[String]) {
     let on_terminal = log::is_read_by_a_person();
     for line in lines {

@@ -1,9 +1,9 @@
-//! Durations of ticks, measured from outside the tick.
+//! Tick durations, measured from outside the tick.
 
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::histogram::{Histogram, Percentiles};
 
-/// Stopwatch for successive ticks, with one clock read per tick.
+/// A stopwatch for successive ticks, with one clock read per tick.
 #[derive(Clone, Debug)]
 pub struct Stopwatch {
     since_ns: u64,

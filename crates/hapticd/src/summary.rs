@@ -9,14 +9,14 @@ use haptic_realtime::memory::PageFaults;
 use serde::Serialize;
 use std::fmt;
 
-/// Summary of `run` and `simulate`; the field names are those of the JSON.
+/// Summary of `run` and `simulate`. Field names are the same as in the JSON output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of ticks that ran.
     pub ticks: u64,
-    /// Overruns: ticks that ended after the next deadline.
+    /// Number of overruns: ticks that ended after the next deadline.
     pub overruns: u64,
-    /// Skipped periods.
+    /// Number of skipped periods.
     pub skipped: u64,
     /// Compute time of a tick, ns; absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct Summary {
     /// Run delay of the real-time thread, ns; `run` only, if the kernel measures it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<u64>,
-    /// Statistics of the link to the device; absent for devices without one.
+    /// Statistics of the link to the device; absent for devices without a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<Link>,
     /// Largest energy gain, J: energy that the balance cannot explain.
@@ -41,11 +41,11 @@ pub struct Summary {
     pub force_max_n: f64,
     /// Largest number of loaded contact points in one tick.
     pub contacts_max: u32,
-    /// Near pairs dropped because the pair table was full.
+    /// Number of near pairs dropped because the pair table was full.
     pub pairs_dropped: u64,
-    /// Ticks without force because the reading was stale; ticks with a fault are not counted.
+    /// Number of ticks without force because the reading was stale; ticks with a fault are not counted.
     pub stale: u64,
-    /// Ticks with an engagement fraction above zero.
+    /// Number of ticks with an engagement fraction above zero.
     pub engaged: u64,
     /// Faults in the order in which they started; `run` lists only the first 1000.
     pub faults: Vec<FaultRecord>,
@@ -55,14 +55,14 @@ pub struct Summary {
     pub physics: u32,
 }
 
-/// Statistics of the link to a device.
+/// Statistics of a device link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Link {
     /// Round-trip times from a command to its answer, ns.
     pub round_trip_ns: RoundTripNs,
-    /// Commands that were never answered.
+    /// Number of commands that were never answered.
     pub frames_lost: u64,
-    /// Corrupted answers.
+    /// Number of corrupted answers.
     pub crc_errors: u64,
     /// Number of reconnections after a loss of the link.
     pub reconnects: u32,

@@ -1,7 +1,7 @@
 //! Traces as CSV: one row per tick, or one row per tick and body.
 //!
-//! Numbers have the fewest digits that read back to the same bits. Positions and velocities are those of the origin of
-//! a body's frame, so that the velocity is the slope of the position.
+//! Numbers have the fewest digits that read back to the same bits. Positions and velocities refer to the origin of a
+//! body's frame, so that the velocity is the slope of the position.
 
 use crate::failure::Failure;
 use crate::figures::seconds_of;
@@ -21,7 +21,7 @@ fn tick_columns() -> String {
 
 const BODY_COLUMNS: &str = "t_s,body,x_m,y_m,angle_rad,vx_m_per_s,vy_m_per_s,spin_rad_per_s";
 
-/// File that is written row by row.
+/// A file written row by row.
 #[derive(Debug)]
 struct Table {
     path: PathBuf,
@@ -43,7 +43,7 @@ impl Table {
     }
 }
 
-/// Writer of the requested traces; does nothing if none are requested.
+/// Writes the requested traces; does nothing if none are requested.
 #[derive(Debug)]
 pub struct Traces {
     ticks: Option<Table>,
@@ -53,7 +53,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Creates a file for each path that is given and writes its header row.
+    /// Creates a file for each given path and writes its header row.
     ///
     /// # Errors
     /// If a file cannot be created.
@@ -64,7 +64,7 @@ impl Traces {
         Ok(Self { ticks, bodies, names })
     }
 
-    /// Creates only the trace of ticks, if a path is given.
+    /// Creates only the tick trace, if a path is given.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -81,7 +81,7 @@ impl Traces {
     /// Writes the rows of one tick.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn write(&mut self, report: &TickReport, world: &World) -> Result<(), Failure> {
         if let Some(table) = &mut self.ticks {
             table.write(|out| write_tick(out, report, world))?;
@@ -95,7 +95,7 @@ impl Traces {
     /// Writes all buffered rows to the files.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn finish(mut self) -> Result<(), Failure> {
         let tables = [self.ticks.as_mut(), self.bodies.as_mut()];
         tables.into_iter().flatten().try_for_each(|table| table.write(BufWriter::flush))

@@ -1,10 +1,10 @@
-//! Summary of a finished run in five lines, for the user.
+//! Five-line summary of a finished run, for the user.
 
 use crate::figures::seconds_of;
 use crate::summary::Summary;
 use haptic_realtime::histogram::Percentiles;
 
-/// Maximum fraction of ticks with an overrun. A run that exceeds it is reported as having too many late ticks.
+/// Maximum fraction of overruns. A run that exceeds it is reported as having too many late ticks.
 const MAX_OVERRUN_FRACTION: f64 = 1e-3;
 /// Number of ticks within which the force should have engaged.
 const ENGAGED_WITHIN: u64 = 3000;

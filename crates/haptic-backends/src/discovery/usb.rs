@@ -11,7 +11,7 @@ use crate::kinds::{Candidate, Recognised, recognise};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A listed device and its folder in `/sys`.
+/// A listed device and its `/sys` folder.
 struct Whole {
     folder: Option<PathBuf>,
     found: Found,
@@ -34,8 +34,8 @@ pub fn found_under(root: &Path) -> Vec<Found> {
     wholes.into_iter().map(|whole| whole.found).collect()
 }
 
-/// Returns the `/sys` folder of the device behind a node. `class` is the name of the device class in `/sys/class`:
-/// `hidraw` for `/dev/hidraw0`, `input` for `/dev/input/event0`.
+/// Returns the `/sys` folder of the device behind a node. `class` is the device class in `/sys/class`: `hidraw` for
+/// `/dev/hidraw0`, `input` for `/dev/input/event0`.
 fn folder_of(root: &Path, class: &str, node: &Path) -> Option<PathBuf> {
     fs::canonicalize(root.join("sys/class").join(class).join(node.file_name()?).join("device")).ok()
 }

@@ -1,11 +1,11 @@
 //! The `evdev` backend: force-feedback devices with a kernel driver.
 //!
 //! Forces are coarser than with HID reports: some drivers keep only eight bits of a force, and some apply it on their
-//! own timer. All drivers offer the interface that [`node`] uses: an input device with axes, to which constant effects
-//! are uploaded.
+//! own timer. All drivers offer the interface used by [`node`]: an input device with axes that accepts constant-force
+//! effects.
 //!
 //! As in the `hid-pid` backend, each axis has its own effect with a fixed direction. Levels are uploaded no faster than
-//! drivers pass them on, because queued levels only delay the force. Effects have a finite duration, so that the force
+//! drivers forward them, because queued levels only delay the force. Effects have a finite duration, so that the force
 //! ends if this process hangs; if the process dies, the kernel stops the effects.
 
 pub mod node;
@@ -24,17 +24,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Maximum number of levels per second that drivers pass on to each axis without queueing, for devices with one axis
-/// and with two axes. Drivers serve their queues once per millisecond.
+/// Maximum number of levels per second and axis that drivers forward without queueing, for devices with one and two
+/// axes. Drivers serve their queues once per millisecond.
 const LEVELS_PER_S: [u64; MAX_AXES] = [900, 450];
 /// Duration of an effect, ms.
 const LENGTH_MS: u16 = 200;
 /// Interval at which effects are restarted, ns.
 const RESTART_NS: u64 = 50_000_000;
-/// Level of an effect at the maximum force.
+/// Effect level at maximum force.
 const FULL_LEVEL: f64 = 32767.0;
 
-/// Direction of each axis's effect in the kernel's units, 65536 per turn. 0xC000 pushes to the right, and 0x8000 pushes
+/// Effect direction of each axis in the kernel's units, 65536 per turn. 0xC000 pushes to the right, and 0x8000 pushes
 /// away from the user.
 const DIRECTIONS: [u16; MAX_AXES] = [0xC000, 0x8000];
 
@@ -118,7 +118,7 @@ fn range(axis: &Axis) -> (f64, f64) {
     (f64::from(axis.minimum), f64::from(axis.maximum))
 }
 
-/// Returns the rate at which every axis can receive a new level, Hz: an integer fraction of 1 kHz.
+/// Returns the rate at which every axis can receive a new level, Hz; an integer fraction of 1 kHz.
 fn rate_hz(axes: usize) -> f64 {
     1000.0 / (1000u64.div_ceil(LEVELS_PER_S[axes - 1])) as f64
 }
@@ -126,7 +126,7 @@ fn rate_hz(axes: usize) -> f64 {
 struct EvdevSender {
     file: EventFile,
     effects: Vec<Effect>,
-    /// Level per newton of each axis; negative if the axis is reversed.
+    /// Level per newton on each axis; negative if the axis is reversed.
     level_per_n: [f64; MAX_AXES],
     interval_ns: u64,
     free_ns: u64,

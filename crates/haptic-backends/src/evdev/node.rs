@@ -50,7 +50,7 @@ pub struct NodeInfo {
     pub axes: usize,
 }
 
-/// Lists all input devices, in the order of their node numbers.
+/// Lists all input devices, ordered by node number.
 pub fn list() -> Vec<NodeInfo> {
     list_in(Path::new("/"))
 }
@@ -79,10 +79,10 @@ fn info(device: &Path, name: &str) -> Option<NodeInfo> {
     })
 }
 
-/// Returns the device that meets the criteria in `selection`.
+/// Returns the device that matches `selection`.
 ///
 /// # Errors
-/// If no device or more than one matches; the error lists the devices.
+/// If no device or several devices match; the error lists the devices.
 pub fn choose(all: &[NodeInfo], selection: &Selection) -> Result<NodeInfo, OpenError> {
     let fits = |info: &&NodeInfo| {
         // A device selected by its path is chosen even if it has no force feedback, because opening it gives a better
@@ -108,7 +108,7 @@ fn describe<'a>(infos: impl IntoIterator<Item = &'a NodeInfo>) -> String {
     infos.into_iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-/// Whether a bit is set in a bit mask that is written as hexadecimal words of 64 bits, the lowest word last.
+/// Whether a bit is set in a bit mask written as hexadecimal 64-bit words, the lowest word last.
 fn has_bit(words: &str, bit: u16) -> bool {
     let word = words.split_whitespace().rev().nth(usize::from(bit / 64));
     word.and_then(|word| u64::from_str_radix(word, 16).ok()).is_some_and(|word| word >> (bit % 64) & 1 == 1)
@@ -131,7 +131,7 @@ pub struct Effect {
     bytes: [u8; EFFECT_BYTES],
 }
 
-/// Offsets in `struct ff_effect`. The union of the effect types is aligned to eight bytes, because one of its members
+/// Offsets in `struct ff_effect`. The union of effect types is aligned to eight bytes, because one of its members
 /// contains a pointer.
 mod field {
     pub const TYPE: usize = 0;
@@ -142,7 +142,7 @@ mod field {
 }
 
 impl Effect {
-    /// Creates an effect with zero force and the given direction and duration. A full turn is 65536 units of direction.
+    /// Creates an effect with zero force and the given direction (65536 units per turn) and duration.
     pub fn constant(direction: u16, length_ms: u16) -> Self {
         const NEW: i16 = -1;
         let mut effect = Self { bytes: [0; EFFECT_BYTES] };
@@ -161,12 +161,12 @@ impl Effect {
         i16::from_ne_bytes([self.bytes[at], self.bytes[at + 1]])
     }
 
-    /// Id that the kernel assigned; -1 before the first upload.
+    /// Id assigned by the kernel; -1 before the first upload.
     pub fn id(&self) -> i16 {
         self.get(field::ID)
     }
 
-    /// Level of the force; 32767 is the maximum.
+    /// Force level; 32767 is the maximum.
     pub fn level(&self) -> i16 {
         self.get(field::LEVEL)
     }
@@ -210,7 +210,7 @@ impl EventFile {
         Ok(Axis { value: word(0), minimum: word(4), maximum: word(8) })
     }
 
-    /// Uploads a new effect, or the new level of an effect that was uploaded before.
+    /// Uploads a new effect, or a new level for an effect uploaded earlier.
     ///
     /// # Errors
     /// If the device cannot store another effect, or is gone.
@@ -261,11 +261,11 @@ impl EventFile {
 }
 
 /// Applies the events of one read to `values`. Returns whether they contain the end of a report. Events after the last
-/// such end are applied as well.
+/// end of a report are applied as well.
 ///
 /// `is_behind` persists between reads. It means that the kernel's queue overflowed and that events are incomplete until
-/// the end of the truncated report. Lost values are not sent again unless something moves, so after that end every axis
-/// is read from the kernel with `ask`.
+/// the end of the truncated report. Lost values are not sent again unless something moves, so every axis is then read
+/// from the kernel with `ask`.
 fn take_all(
     events: &[u8],
     values: &mut [i32],
@@ -292,7 +292,7 @@ fn take_all(
     Ok(has_ended)
 }
 
-/// Content of an event.
+/// Contents of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// Number of an axis and its new value.

@@ -1,9 +1,9 @@
 //! Parses HID report descriptors into a flat list of fields.
 //!
 //! A descriptor is a program for a small state machine: items set globals (ranges, sizes) and locals (usages), and main
-//! items create fields from them. The position of a field in its report follows from the order of the items alone, so
-//! the parser needs no knowledge of devices. For any input, the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the
-//! other caps in this module, and the result is a list of fields or an error that gives the offset of the faulty item.
+//! items create fields from them. The position of a field in its report depends only on the order of the items, so the
+//! parser needs no knowledge of devices. For any input, the work is bounded by [`MAX_DESCRIPTOR_BYTES`] and the other
+//! caps in this module, and the result is a list of fields or an error with the offset of the faulty item.
 
 use super::field::{Field, MAX_FIELD_BITS, ReportKind, Usage};
 use core::fmt;
@@ -14,12 +14,12 @@ pub const MAX_DESCRIPTOR_BYTES: usize = 4096;
 pub const MAX_REPORT_BITS: u32 = 2048;
 /// Maximum number of fields in a descriptor; a game pad with many buttons has about a hundred.
 pub const MAX_FIELDS: usize = 4096;
-/// Maximum number of usages of one main item.
+/// Maximum number of usages in one main item.
 const MAX_USAGES: usize = 1024;
 /// Maximum nesting depth of collections and of pushed globals.
 const MAX_DEPTH: usize = 32;
 
-/// Error in a descriptor.
+/// An error in a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescriptorError {
     /// Offset of the faulty item, bytes.
@@ -28,7 +28,7 @@ pub struct DescriptorError {
     pub problem: Problem,
 }
 
-/// Problem in a descriptor.
+/// A problem in a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "Display describes them")]
 pub enum Problem {
@@ -100,12 +100,12 @@ impl Descriptor {
         }
     }
 
-    /// Returns every field that carries data, in the order of the descriptor.
+    /// Returns every field that carries data, in descriptor order.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// Returns the length of a report without its id, bytes; None if the descriptor has no such report.
+    /// Returns the length of a report without its id, bytes; `None` if the descriptor has no such report.
     pub fn report_bytes(&self, kind: ReportKind, id: u8) -> Option<usize> {
         let found = self.lengths.iter().find(|length| (length.0, length.1) == (kind, id))?;
         Some(found.2.div_ceil(8) as usize)
@@ -126,7 +126,7 @@ impl Descriptor {
         })
     }
 
-    /// Returns the usages of the outermost collections, which state what the device is, such as a joystick.
+    /// Returns the usages of the outermost collections, which identify the device type, such as a joystick.
     pub fn applications(&self) -> impl Iterator<Item = Usage> + '_ {
         self.collections.iter().filter(|(_, parent)| parent.is_none()).map(|(usage, _)| *usage)
     }
@@ -134,7 +134,7 @@ impl Descriptor {
 
 /// One item of a descriptor.
 struct Item {
-    /// Tag and type: the first byte without the size.
+    /// Tag and type: the first byte without the size bits.
     tag: u8,
     data: u32,
     /// Length of the data, bytes: 0, 1, 2 or 4.
@@ -142,8 +142,8 @@ struct Item {
 }
 
 impl Item {
-    /// Returns the item at the start of `bytes` and its total length, or None if the item is truncated. Long items,
-    /// which no known device uses, have no effect.
+    /// Returns the item at the start of `bytes` and its total length, or `None` if the item is truncated. Long items
+    /// have no effect; no known device uses them.
     fn at(bytes: &[u8]) -> Option<(Self, usize)> {
         const LONG_ITEM: u8 = 0xFE;
         let prefix = *bytes.first()?;
@@ -164,7 +164,7 @@ impl Item {
         }
     }
 
-    /// Returns the unit exponent, which is a four-bit number in the specification but a whole byte in many descriptors.
+    /// Returns the unit exponent, a four-bit number in the specification but a whole byte in many descriptors.
     fn exponent(&self) -> i32 {
         match self.data {
             low @ 0..=7 => low as i32,
@@ -173,14 +173,13 @@ impl Item {
         }
     }
 
-    /// Returns the usage. Items with four bytes of data include the page; the usage of a shorter item is on the current
-    /// `page`.
+    /// Returns the usage. Items with four bytes of data include the page; shorter items use the current `page`.
     fn usage(&self, page: u16) -> Usage {
         if self.size == 4 { Usage(self.data) } else { Usage::new(page, self.data as u16) }
     }
 }
 
-/// A bound of a range, as written in the descriptor. Whether the maximum of a range is signed depends on its minimum.
+/// A bound of a range, as written in the descriptor. Whether the maximum is signed depends on the minimum.
 #[derive(Clone, Copy, Default)]
 struct Bound {
     signed: i32,
@@ -341,8 +340,8 @@ impl Machine {
         Ok(start)
     }
 
-    /// Adds one field per element of a main item. Each element has its own usage; if usages run out, the last one
-    /// applies to the remaining elements.
+    /// Adds one field per element of a main item. Each element has its own usage; if there are too few usages, the last
+    /// one applies to the remaining elements.
     fn add_variables(&mut self, kind: ReportKind, bit_offset: u32, usages: &[Usage]) -> Result<(), Problem> {
         let Globals { size_bits, count, .. } = self.globals;
         for element in 0..count {
@@ -385,7 +384,7 @@ impl Machine {
 }
 
 impl Globals {
-    /// Applies a global item. Items without effect on the fields are ignored.
+    /// Applies a global item. Items that do not affect the fields are ignored.
     fn set(&mut self, tag: u8, item: &Item) {
         match tag {
             0x04 => self.page = item.data as u16,
@@ -406,7 +405,7 @@ impl Globals {
 mod tests {
     use super::*;
 
-    /// Descriptor of a game pad without report ids: three buttons, five bits of padding, x and y of ten bits each.
+    /// Descriptor of a game pad without report ids: three buttons, five bits of padding, and ten bits each for x and y.
     const PAD: &[u8] = &[
         0x05, 0x01, 0x09, 0x04, 0xA1, 0x01, 0x05, 0x09, 0x19, 0x01, 0x29, 0x03, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01,
         0x95, 0x03, 0x81, 0x02, 0x95, 0x05, 0x81, 0x03, 0x05, 0x01, 0x09, 0x30, 0x09, 0x31, 0x26, 0xFF, 0x03, 0x75,

@@ -10,7 +10,7 @@ pub enum ReportKind {
     Input,
     /// Sent to the device.
     Output,
-    /// Read or written at the request of the host.
+    /// Read or written on request of the host.
     Feature,
 }
 
@@ -48,17 +48,17 @@ pub struct Field {
     pub bits: u32,
     /// Usage of the field; `Usage::default()` for a field with choices.
     pub usage: Usage,
-    /// Usages that the values of the field select, starting with the smallest logical value; empty if the value is a
+    /// Usages selected by the values of the field, starting with the smallest logical value; empty if the value is a
     /// number.
     pub choices: Vec<Usage>,
     /// Smallest and largest logical value.
     pub logical: (i64, i64),
-    /// Physical values that correspond to the smallest and the largest logical value. If the two are equal, physical
-    /// values are the same as logical values.
+    /// Physical values corresponding to the smallest and largest logical values. If the two are equal, physical values
+    /// are the same as logical values.
     pub physical: (i64, i64),
     /// Unit of the physical values, encoded as in the specification.
     pub unit: u32,
-    /// Exponent of the power of ten by which the unit is multiplied.
+    /// Power of ten by which the unit is scaled.
     pub exponent: i32,
     /// Index of the innermost collection that contains the field.
     pub(super) collection: Option<usize>,
@@ -88,7 +88,7 @@ impl Field {
         }
     }
 
-    /// Whether the logical range is not empty and fits into the width of the field.
+    /// Whether the logical range is non-empty and fits into the width of the field.
     pub fn is_consistent(&self) -> bool {
         let (minimum, maximum) = self.logical;
         let (lowest, highest) = if minimum < 0 {
@@ -106,12 +106,12 @@ impl Field {
         (value <= self.logical.1).then_some(value)
     }
 
-    /// Returns the physical range, which defaults to the logical one according to the specification.
+    /// Returns the physical range, which the specification defaults to the logical range.
     pub fn physical_range(&self) -> (i64, i64) {
         if self.physical.0 == self.physical.1 { self.logical } else { self.physical }
     }
 
-    /// Returns the logical value nearest to a physical one, clamped to the logical range.
+    /// Returns the logical value nearest to a physical value, clamped to the logical range.
     pub fn logical_of(&self, physical: f64) -> i64 {
         let (from, to) = self.physical_range();
         let share = (physical - from as f64) / (to as f64 - from as f64);
@@ -119,7 +119,7 @@ impl Field {
     }
 
     /// Returns the logical value at a fraction of the logical range: `share` is 0 at the minimum and 1 at the maximum,
-    /// and the result is clamped to the range.
+    /// and the result is clamped.
     pub fn at_share(&self, share: f64) -> i64 {
         let (minimum, maximum) = self.logical;
         let value = minimum as f64 + share * (maximum - minimum) as f64;

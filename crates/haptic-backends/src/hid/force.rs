@@ -1,11 +1,11 @@
-//! Encodes a force on the hand as reports. This module performs no I/O, so that it can be tested without a device.
+//! Encodes a force on the hand as reports. This module performs no I/O, so it can be tested without a device.
 //!
 //! Each axis has its own constant effect with a fixed direction, and only signed magnitudes are streamed. Rotating a
 //! single effect would also require Set Effect reports, and some firmware restarts the effect with each of those.
 //!
-//! As is the convention in games, the direction of an effect is the compass bearing from which its force comes. With
+//! As is conventional in games, the direction of an effect is the compass bearing from which its force comes. With
 //! bearing θ and magnitude m, the force on the hand is m·(−sin θ, cos θ) along x and y of the HID specification, whose
-//! y axis points towards the user. In the device frame, y points away from the user, for positions and forces alike.
+//! y axis points towards the user. In the device frame, y points away from the user for both positions and forces.
 
 use super::field::Field;
 use super::layout::{LayoutError, PidLayout, effect_duration};
@@ -13,26 +13,26 @@ use super::report::Report;
 use haptic_device::MAX_AXES;
 use nalgebra::{Matrix2, Vector2};
 
-/// Bearing of the effect of each axis, turns.
+/// Effect bearing of each axis, turns.
 const BEARINGS: [f64; MAX_AXES] = [0.25, 0.5];
 
-/// Scale and sign of the force of each axis.
+/// Force scale and sign of each axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForceScale {
-    /// Force of each axis at the largest magnitude, N.
+    /// Force of each axis at maximum magnitude, N.
     pub full_scale_n: [f64; MAX_AXES],
-    /// Whether the motor of each axis pushes opposite to the direction in the specification.
+    /// Whether the motor of each axis pushes against the direction in the specification.
     pub reversed: [bool; MAX_AXES],
 }
 
-/// Magnitude of the effect of each axis, in the device's units.
+/// Effect magnitude of each axis, in the device's units.
 pub type Magnitudes = [i64; MAX_AXES];
 
-/// Encodes forces as reports with the layout of one device.
+/// Encodes forces as reports with one device's layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PidEncoder {
     layout: PidLayout,
-    /// Matrix from a force in the device frame, N, to magnitudes.
+    /// Matrix that converts a force in the device frame, N, to magnitudes.
     magnitudes_from_force: Matrix2<f64>,
     /// Largest magnitude that the magnitude field can hold with either sign.
     largest: i64,
@@ -42,7 +42,7 @@ pub struct PidEncoder {
 }
 
 impl PidEncoder {
-    /// Creates the encoder for a layout.
+    /// Creates an encoder for a layout.
     ///
     /// # Errors
     /// If the range of the duration field contains no usable duration.
@@ -77,8 +77,8 @@ impl PidEncoder {
         shape.empty().with(&kind.field, kind.value)
     }
 
-    /// Returns the Set Effect report that defines the effect of an axis: a constant force in the direction of the axis,
-    /// at full gain and with a finite duration.
+    /// Returns the Set Effect report that defines the effect of an axis: a constant force along the axis, at full gain
+    /// and with a finite duration.
     pub fn set_effect(&self, axis: usize, block: i64) -> Report {
         let effect = &self.layout.effect;
         let mut report = effect.shape.empty().with(&effect.block_index, block);
@@ -104,7 +104,7 @@ impl PidEncoder {
         constant.shape.empty().with(&constant.block_index, block).with(&constant.magnitude, magnitude)
     }
 
-    /// Returns the Effect Operation report that starts an effect, which also restarts its duration.
+    /// Returns the Effect Operation report that starts an effect and restarts its duration.
     pub fn start(&self, block: i64) -> Report {
         let operation = &self.layout.operation;
         let report = operation.shape.empty().with(&operation.block_index, block);
@@ -120,8 +120,7 @@ impl PidEncoder {
     }
 }
 
-/// Returns the value of a direction field that is nearest to a bearing, and the bearing, turns, that this value
-/// represents.
+/// Returns the direction field value nearest to a bearing, and the bearing that this value represents, turns.
 fn direction(field: &Field, bearing: f64) -> (i64, f64) {
     let (minimum, maximum) = field.logical;
     let range = (maximum - minimum) as f64;
@@ -132,8 +131,8 @@ fn direction(field: &Field, bearing: f64) -> (i64, f64) {
     (value.clamp(minimum, maximum), (value - minimum) as f64 / turn)
 }
 
-/// Returns the matrix from a force in the device frame, N, to magnitudes. It is the inverse of the matrix whose columns
-/// are the directions of the effects in the device frame, with bearings as rounded by the direction field.
+/// Returns the matrix that converts a force in the device frame, N, to magnitudes. It is the inverse of the matrix
+/// whose columns are the effect directions in the device frame, with bearings as rounded by the direction field.
 fn inverse(axes: usize, bearings: [f64; MAX_AXES], scale: &ForceScale, largest: f64) -> Matrix2<f64> {
     let column = |axis: usize| {
         let (sine, cosine) = libm::sincos(bearings[axis] * core::f64::consts::TAU);

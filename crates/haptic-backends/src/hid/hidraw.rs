@@ -1,6 +1,6 @@
 //! Linux HID devices, listed in `/sys/class/hidraw` and opened as `/dev/hidraw*`.
 //!
-//! The kernel's own driver may use the device at the same time; it and this process both receive all reports.
+//! The kernel's own driver may use the device at the same time; the driver and this process both receive all reports.
 
 use super::link::{HidLink, HidPort, Opened};
 use super::report::Report;
@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Interval that is assumed for the output endpoint if the kernel reports none, ns: the shortest one at full speed.
+/// Interval assumed for the output endpoint if the kernel reports none, ns; the shortest one at full speed.
 const USUAL_INTERVAL_NS: u64 = 1_000_000;
 
 /// The request `HIDIOCSFEATURE`, which writes a feature report.
@@ -39,7 +39,7 @@ pub struct HidrawInfo {
     pub interval_ns: u64,
 }
 
-/// Lists all HID devices, in the order of their node numbers.
+/// Lists all HID devices, ordered by node number.
 pub fn list() -> Vec<HidrawInfo> {
     list_in(Path::new("/"))
 }
@@ -70,7 +70,7 @@ fn info(device: &Path, name: &str) -> Option<HidrawInfo> {
     })
 }
 
-/// Returns the interval of the output endpoint, ns; None if reports are sent over the control endpoint.
+/// Returns the interval of the output endpoint, ns; `None` if reports are sent over the control endpoint.
 fn output_interval_ns(device: &Path) -> Option<u64> {
     let interface = fs::canonicalize(device).ok()?.parent()?.to_owned();
     let text = |path: PathBuf| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
@@ -79,7 +79,7 @@ fn output_interval_ns(device: &Path) -> Option<u64> {
     interval_ns(&text(outward.join("interval"))?)
 }
 
-/// Parses an interval as the kernel writes it, such as `1ms` or `125us`.
+/// Parses an interval in the kernel's notation, such as `1ms` or `125us`.
 fn interval_ns(text: &str) -> Option<u64> {
     let (number, unit_ns) = match (text.strip_suffix("ms"), text.strip_suffix("us")) {
         (Some(number), _) => (number, 1_000_000),
@@ -89,7 +89,7 @@ fn interval_ns(text: &str) -> Option<u64> {
     number.parse::<u64>().ok().filter(|number| *number > 0).map(|number| number * unit_ns)
 }
 
-/// Criteria that select a device. A criterion that is None matches every device.
+/// Criteria for selecting a device. A criterion that is `None` matches every device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Path of the device node.
@@ -103,7 +103,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether a device meets all criteria.
+    /// Whether a device matches all criteria.
     pub fn fits(&self, info: &HidrawInfo) -> bool {
         self.path.as_ref().is_none_or(|path| *path == info.path)
             && self.vendor_id.is_none_or(|id| id == info.vendor_id)
@@ -112,8 +112,8 @@ impl Selection {
     }
 }
 
-/// Finds and opens the device that meets the criteria. The search is repeated every time, because the name of the
-/// device node can change.
+/// Finds and opens the matching device. The search is repeated every time, because the name of the device node can
+/// change.
 pub struct HidrawPort {
     selection: Selection,
     /// Whether the backend can drive a device with this descriptor.
@@ -121,7 +121,7 @@ pub struct HidrawPort {
 }
 
 impl HidrawPort {
-    /// Creates a port for devices that meet the criteria and whose descriptor satisfies `is_wanted`.
+    /// Creates a port for devices that match the criteria and whose descriptor satisfies `is_wanted`.
     pub fn new(selection: Selection, is_wanted: fn(&[u8]) -> bool) -> Self {
         Self { selection, is_wanted }
     }

@@ -1,4 +1,4 @@
-//! The `hid-pid` backend: joysticks, wheels and boards with the force feedback of the HID specification.
+//! The `hid-pid` backend: joysticks, wheels and boards with standard HID force feedback.
 //!
 //! Arming creates one constant effect for each axis and starts it with zero force. Afterwards only magnitudes are
 //! streamed, one report at a time and no faster than the endpoint accepts them. Effects end by themselves after 200 ms
@@ -28,22 +28,22 @@ use std::time::Duration;
 pub struct JoystickSettings {
     /// Number of axes, 1 or 2.
     pub axes: usize,
-    /// Travel of each axis at the handle, m; None selects the travel in the descriptor.
+    /// Travel of each axis at the handle, m; `None` for the travel given in the descriptor.
     pub travel_m: Option<[f64; MAX_AXES]>,
     /// Handle displacement per radian, m, for descriptors that give an angle.
     pub lever_m: f64,
-    /// Count of each axis at the centre of its travel; None selects the middle of its range of counts.
+    /// Count of each axis at the centre of its travel; `None` for the middle of its range.
     pub centre_counts: Option<[f64; MAX_AXES]>,
-    /// Scale and sign of the force of each axis.
+    /// Force scale and sign of each axis.
     pub force: ForceScale,
 }
 
-/// Travel that is assumed if neither the device file nor the descriptor gives one, m; typical of a joystick.
+/// Travel assumed if neither the device file nor the descriptor specifies it, m; typical of a joystick.
 const ASSUMED_TRAVEL_M: f64 = 0.1;
 
 impl JoystickSettings {
-    /// Returns the scale of an axis whose counts have the given range. `described_m` is the travel in the descriptor,
-    /// if it has one.
+    /// Returns the scale of an axis with the given range of counts. `described_m` is the travel given in the
+    /// descriptor, if any.
     pub fn scale(&self, axis: usize, range_counts: (f64, f64), described_m: Option<f64>) -> AxisScale {
         let given_m = self.travel_m.map(|travel_m| travel_m[axis]);
         let travel_m = given_m.or(described_m).unwrap_or(ASSUMED_TRAVEL_M);
@@ -56,8 +56,8 @@ impl JoystickSettings {
     }
 }
 
-/// Returns the travel that a descriptor gives for an axis, m: a length, or an angle times the lever. None if it gives
-/// neither.
+/// Returns the travel of an axis according to its descriptor, m: a length, or an angle times the lever. `None` if the
+/// descriptor gives neither.
 fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     // Units as the specification encodes them: the low nibble is the system of units, and the next one is the exponent
     // of the length or angle.
@@ -135,15 +135,15 @@ fn scale(axis: usize, field: &Field, settings: &JoystickSettings) -> AxisScale {
     settings.scale(axis, range_counts, described_travel_m(field, settings.lever_m))
 }
 
-/// Returns the rate at which every axis can receive a new force, Hz. Each axis needs one report, and the rate is an
-/// integer fraction of 1 kHz.
+/// Returns the rate at which every axis can receive a new force, Hz: an integer fraction of 1 kHz. Each axis needs its
+/// own report.
 pub fn rate_hz(interval_ns: u64, axes: usize) -> f64 {
     const TICK_NS: u64 = 1_000_000;
     let ticks = (interval_ns * axes as u64).div_ceil(TICK_NS).max(1);
     1000.0 / ticks as f64
 }
 
-/// Finds and arms the device. A device whose descriptor differs from that of the first one is rejected.
+/// Finds and arms the device. Rejects a device whose descriptor differs from the first one.
 struct JoystickConnector {
     port: Box<dyn HidPort>,
     descriptor: Vec<u8>,
@@ -218,8 +218,7 @@ struct JoystickReceiver {
     axes: Vec<Field>,
     actuators_enabled: Option<Field>,
     scales: Vec<AxisScale>,
-    /// Whether a switch on the device, or the device itself, has cut the power of the motors. Many devices never report
-    /// this.
+    /// Whether a switch on the device, or the device itself, has cut the motor power. Many devices never report this.
     are_actuators_off: bool,
 }
 
@@ -243,8 +242,8 @@ impl JoystickReceiver {
         }
     }
 
-    /// Updates the state of the motors, if the report contains it. Returns whether they were switched on or off since
-    /// the last such report.
+    /// Updates the motor state if the report contains it. Returns whether the motors were switched on or off since the
+    /// last such report.
     fn update_actuators(&mut self, bytes: &[u8]) -> bool {
         let reported = self.actuators_enabled.as_ref().and_then(|field| Some((field, content(field, bytes)?)));
         let Some((field, report)) = reported else { return false };
@@ -261,7 +260,7 @@ impl JoystickReceiver {
     }
 }
 
-/// Returns the content of a report without its id; None if the field belongs to another report.
+/// Returns the contents of a report without its id; `None` if the field belongs to another report.
 fn content<'a>(field: &Field, bytes: &'a [u8]) -> Option<&'a [u8]> {
     match field.report_id {
         0 => Some(bytes),
@@ -276,8 +275,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Creates the receiver of a wheel with one axis of eight bits. If both ids are equal, the state of the motor
-    /// follows the axis in the same report.
+    /// Creates the receiver of a wheel with one 8-bit axis. If both ids are equal, the motor state follows the axis in
+    /// the same report.
     fn wheel(axis_id: u8, state_id: u8) -> JoystickReceiver {
         let field = super::super::field::tests::field;
         let state_at = if axis_id == state_id { 8 } else { 0 };

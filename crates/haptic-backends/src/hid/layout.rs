@@ -1,8 +1,8 @@
 //! Finds the axes and the force feedback of a device in its descriptor, without assumptions about the device.
 //!
-//! Report ids and the order, width and range of fields differ from device to device, and so do the values of commands
-//! such as start or enable. Only the usages are the same everywhere, so everything is looked up by usage, and errors
-//! name the part that is missing or contradictory.
+//! Report ids, the order, width and range of fields, and the values of commands such as start or enable differ from
+//! device to device. Only the usages are the same everywhere, so everything is looked up by usage, and errors name the
+//! part that is missing or contradictory.
 
 use super::descriptor::{Descriptor, DescriptorError};
 use super::field::{Field, ReportKind, Usage};
@@ -10,9 +10,9 @@ use super::report::{MAX_REPORT_BYTES, Shape};
 use super::usages::*;
 use core::fmt;
 
-/// Duration of an effect unless it is restarted, s. If the host dies, the force ends after this time.
+/// Duration of an effect that is not restarted, s. If the host dies, the force ends after this time.
 pub const EFFECT_DURATION_S: f64 = 0.2;
-/// Minimum usable duration of an effect, s. A shorter effect could end between two starts.
+/// Minimum usable duration of an effect, s. A shorter effect could end between restarts.
 const SHORTEST_DURATION_S: f64 = 0.1;
 
 /// Reason a device cannot be driven.
@@ -25,9 +25,9 @@ pub enum LayoutError {
         /// Name of the axis.
         axis: &'static str,
     },
-    /// No report of the descriptor sets a force.
+    /// No report in the descriptor sets a force.
     NoForceFeedback,
-    /// The descriptor lacks a part of the force feedback that constant forces need.
+    /// The descriptor lacks a part of the force feedback required for constant forces.
     Missing {
         /// Name of the missing part.
         what: &'static str,
@@ -75,7 +75,7 @@ impl From<DescriptorError> for LayoutError {
     }
 }
 
-/// The reports and fields of a device that the backend uses.
+/// Reports and fields of a device that the backend uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PidLayout {
     /// Fields of one or two axes: x, then y.
@@ -88,18 +88,17 @@ pub struct PidLayout {
     pub operation: OperationFields,
     /// Create New Effect report, with the field and value that select a constant force.
     pub create: (Shape, Choice),
-    /// Block Load report, which gives the result of Create New Effect.
+    /// Block Load report, which contains the result of Create New Effect.
     pub load: LoadFields,
     /// Block Free report and its block index field, if the device has this report.
     pub free: Option<(Shape, Field)>,
-    /// Commands of the Device Control report, as far as the device has them.
+    /// Commands of the Device Control report that the device supports.
     pub control: ControlFields,
     /// Device Gain report and its gain field, if the device has this report.
     pub gain: Option<(Shape, Field)>,
-    /// Feature report with the number of effects that can play at once, and the field of that number, if the device has
-    /// this report.
+    /// Feature report and field with the number of effects that can play simultaneously, if the device has this report.
     pub simultaneous: Option<(Shape, Field)>,
-    /// Actuators Enabled field of an input report, if the device has this field.
+    /// Actuators Enabled field of an input report, if the device has it.
     pub actuators_enabled: Option<Field>,
 }
 
@@ -156,7 +155,7 @@ pub struct LoadFields {
     pub full: Option<i64>,
 }
 
-/// Commands of the Device Control report. Some devices have a bit for each command, others one field whose value
+/// Commands of the Device Control report. Some devices have a bit for each command; others have one field whose value
 /// selects the command.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
@@ -171,7 +170,7 @@ impl PidLayout {
     /// Finds the reports of a device with one or two axes in its descriptor.
     ///
     /// # Errors
-    /// If the descriptor is malformed, or anything that constant forces need is missing or contradictory.
+    /// If the descriptor is malformed, or anything required for constant forces is missing or contradictory.
     pub fn find(bytes: &[u8], axes: usize) -> Result<Self, LayoutError> {
         let descriptor = Descriptor::parse(bytes)?;
         let search = Search { descriptor: &descriptor };
@@ -201,12 +200,12 @@ impl PidLayout {
 }
 
 /// Returns the value of a duration field for [`EFFECT_DURATION_S`], or for the longest shorter duration that the field
-/// can hold.
+/// can represent.
 ///
 /// # Errors
-/// If that duration is too short to be usable, or the field can only hold longer ones.
+/// If that duration is too short, or the field can represent only longer ones.
 pub fn effect_duration(field: &Field) -> Result<i64, LayoutError> {
-    /// Bit offset of the nibble that holds the exponent of time in a unit.
+    /// Bit offset of the nibble with the time exponent in a unit.
     const TIME_NIBBLE: u32 = 12;
     let is_in_seconds = field.unit >> TIME_NIBBLE & 0xF == 1;
     let counts_per_s = if is_in_seconds { libm::pow(10.0, -f64::from(field.exponent)) } else { 1000.0 };
@@ -354,7 +353,7 @@ impl Search<'_> {
         })
     }
 
-    /// Finds a command of Device Control, which is either a value of a numeric field or a separate bit.
+    /// Finds a Device Control command, which is either a value of a numeric field or a separate bit.
     fn order(&self, usage: Usage) -> Result<Option<(Shape, Choice)>, LayoutError> {
         let by_number = |field: &Field| Some(Choice { field: field.clone(), value: field.choice(usage)? });
         let by_bit = |field: &Field| (field.usage == usage).then(|| Choice { field: field.clone(), value: 1 });

@@ -1,11 +1,11 @@
-//! Transport of HID reports, as traits so that backends can be tested without a kernel.
+//! Transport of HID reports, defined as traits so that backends can be tested without a kernel.
 
 use super::report::Report;
 use crate::open_error::OpenError;
 use std::io;
 use std::time::Duration;
 
-/// An open handle to a HID device. Several handles to one device can be open at once.
+/// An open handle to a HID device. Several handles to one device can be open at the same time.
 pub trait HidLink: Send {
     /// Writes an output report, which starts with its id. May block until the device has accepted it.
     ///
@@ -51,10 +51,10 @@ pub struct Opened {
 
 /// Finds and opens a HID device.
 pub trait HidPort: Send {
-    /// Opens the matching device among those that are connected now.
+    /// Opens the matching device among the connected ones.
     ///
     /// # Errors
-    /// If no device or more than one matches, or permission is denied.
+    /// If no device or several devices match, or permission is denied.
     fn open(&mut self) -> Result<Opened, OpenError>;
 }
 

@@ -3,7 +3,7 @@
 //! - [`descriptor`] parses a report descriptor into a list of fields, and [`field`] reads and writes the bits of a
 //!   field.
 //! - [`layout`] finds the axes and the force feedback among the fields by the usages in [`usages`].
-//! - [`force`] encodes a force as reports, and [`report`] holds their bytes.
+//! - [`force`] encodes a force as reports, and [`report`] contains their bytes.
 //! - [`link`] defines the transport of reports, and [`hidraw`] implements it for Linux.
 //! - [`joystick`] is the `hid-pid` backend.
 //! - [`native`] is the `hid-native` backend, which uses the native protocol in vendor-defined reports.

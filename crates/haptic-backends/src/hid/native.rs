@@ -1,4 +1,4 @@
-//! The `hid-native` backend: boards with native USB that use the native protocol, one message per report.
+//! The `hid-native` backend: boards with USB HID that use the native protocol, one message per report.
 //!
 //! One report per millisecond in each direction carries both axes, so two axes run at 1 kHz. Commands act on the motors
 //! directly, not through effects. [`crate::native`] implements the session, and the sending thread of
@@ -28,17 +28,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Maximum interval between commands, ns. After this time a command is sent even if the tick has written nothing new.
+/// Maximum interval between commands, ns. After this time a command is sent even if the tick has not written a new
+/// effort.
 const KEEP_ALIVE_NS: u64 = 2_000_000;
-/// Time after which a silent or disarmed board counts as having lost the session, ns. The handshake is then repeated.
+/// Time after which the session of a silent or disarmed board is considered lost, ns. The handshake is then repeated.
 const SESSION_LOST_NS: u64 = 1_000_000_000;
 /// Maximum rate of reports, Hz: one per millisecond.
 const MAX_RATE_HZ: f64 = 1000.0;
 
-/// Encoder step passed to [`ThreadedDevice`], m. It is unused, because samples of the receive half include a velocity.
+/// Encoder step passed to [`ThreadedDevice`], m. It is unused, because the samples already contain a velocity.
 const NO_ENCODER_STEP: f64 = 0.0;
 
-/// Whether the descriptor is that of a board with the native protocol.
+/// Whether the descriptor belongs to a board with the native protocol.
 pub fn is_native(descriptor: &[u8]) -> bool {
     let Ok(descriptor) = Descriptor::parse(descriptor) else { return false };
     let has_usage = descriptor.applications().any(|usage| usage == Usage::new(USAGE_PAGE, USAGE));
@@ -46,7 +47,7 @@ pub fn is_native(descriptor: &[u8]) -> bool {
     has_usage && [ReportKind::Input, ReportKind::Output].iter().all(|kind| bytes(*kind) == Some(REPORT_BYTES))
 }
 
-/// Creates the error for a device without the native protocol. The message names the kind that would drive the device,
+/// Creates the error for a device without the native protocol. The message suggests the kind that can drive the device,
 /// or another remedy.
 fn not_native(descriptor: &[u8]) -> OpenError {
     let remedy = if PidLayout::find(descriptor, 1).is_ok() {
@@ -129,7 +130,7 @@ impl Link for ReportLink {
     }
 }
 
-/// Creates an output report of a device that does not use ids.
+/// Creates an output report for a device that does not use ids.
 fn report(bytes: &[u8]) -> Report {
     let Some(shape) = Shape::new(ReportKind::Output, 0, REPORT_BYTES) else { unreachable!("64 bytes are a report") };
     let mut report = shape.empty();
@@ -191,7 +192,7 @@ impl Receiver for NativeReceiver {
 }
 
 impl NativeReceiver {
-    /// Creates the receiver of a board that has just been armed.
+    /// Creates the receiver for a newly armed board.
     fn new(
         link: Box<dyn HidLink>,
         receive: Box<dyn ReceiveHalf>,
@@ -201,7 +202,7 @@ impl NativeReceiver {
         Self { link, receive, replies, newest: 0, received_at: now, disarmed_since: None }
     }
 
-    /// Handles a report, which is empty if none arrived.
+    /// Handles a report; an empty one means that none arrived.
     fn on_report(&mut self, report: &[u8], now: MonotonicNs) -> io::Result<Received> {
         let received = self.receive.receive(report, now);
         if let Some(reply) = received.reply {
@@ -244,7 +245,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Decodes every report as a sample whose health is given by the first byte: 1 is ready.
+    /// Decodes every report as a sample with the health given by the first byte: 1 is ready.
     struct Healths(u32);
 
     impl ReceiveHalf for Healths {

@@ -2,7 +2,7 @@
 
 use super::field::{Field, ReportKind};
 
-/// Maximum length of a report that can be written, bytes, without its id.
+/// Maximum length of a report to write, bytes, without its id.
 pub const MAX_REPORT_BYTES: usize = 64;
 
 /// Kind, id and length of a report.
@@ -16,7 +16,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Creates a shape. Returns None if the report is longer than [`MAX_REPORT_BYTES`] bytes.
+    /// Creates a shape. Returns `None` if the report is longer than [`MAX_REPORT_BYTES`] bytes.
     pub fn new(kind: ReportKind, id: u8, bytes: usize) -> Option<Self> {
         (bytes <= MAX_REPORT_BYTES).then_some(Self { kind, id, bytes })
     }
@@ -46,12 +46,12 @@ impl Report {
         self
     }
 
-    /// Returns the id and the content.
+    /// Returns the id and the contents.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
-    /// Returns the id and the content as a mutable slice, to be filled by a device.
+    /// Returns the id and the contents as a mutable slice, to be filled by a device.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.length]
     }

@@ -1,4 +1,4 @@
-//! Usages that force feedback needs, with the names of the HID usage tables.
+//! Usages required for force feedback, named as in the HID usage tables.
 #![allow(missing_docs, reason = "the names are those of the usage tables")]
 
 use super::field::Usage;

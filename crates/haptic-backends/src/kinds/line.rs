@@ -1,4 +1,4 @@
-//! Functions shared by the backends of devices on a serial line.
+//! Functions shared by the backends for serial devices.
 
 use super::{OpenContext, OpenResult};
 use crate::link_monitor::LinkMonitor;
@@ -11,13 +11,13 @@ use haptic_device::DeviceConfig;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Serial port used if the device file gives neither a port nor a serial number.
+/// Serial port used if the device file specifies neither a port nor a serial number.
 const DEFAULT_PORT: &str = "/dev/ttyACM0";
 
-/// Minimum timeout of the dead-man process, s. Heartbeats are sent every 20 ms, by a thread that may be late.
+/// Minimum timeout of the dead-man process, s. Heartbeats are sent every 20 ms by a thread that may be late.
 const MIN_DEAD_MAN_S: f64 = 0.1;
 
-/// Opens a device on a serial line. `protocol` creates the protocol that the device uses.
+/// Opens a device on a serial line. `protocol` creates its protocol.
 pub(super) fn open(
     config: &DeviceConfig,
     context: &OpenContext,
@@ -37,8 +37,8 @@ pub(super) fn open(
     Ok(Box::new(SerialDevice::open(settings)?))
 }
 
-/// Returns a function that finds the port by its name or by the device's serial number. The function is called again
-/// after every loss, because port names change.
+/// Returns a function that finds the port by name or by the device's serial number. It is called again after every
+/// loss, because port names change.
 fn find_port(config: &DeviceConfig) -> FindPort {
     let address = &config.address;
     match (address.port.clone(), address.serial_number.clone()) {
@@ -51,8 +51,8 @@ fn find_port(config: &DeviceConfig) -> FindPort {
     }
 }
 
-/// Returns the speed of the line, bits per second; None if the port is missing, or is a native USB port, which ignores
-/// the speed.
+/// Returns the line speed, bits per second; `None` if the port is missing or is a native USB port, which ignores the
+/// speed.
 pub(super) fn baud(config: &DeviceConfig) -> Option<u32> {
     let port = find_port(config)().ok()?;
     let port = std::fs::canonicalize(port).ok()?;

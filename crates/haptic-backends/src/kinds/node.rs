@@ -1,4 +1,4 @@
-//! Functions shared by the backends of devices behind a device node.
+//! Functions shared by the backends for devices with a device node.
 
 use super::OpenContext;
 use crate::hid::force::ForceScale;
@@ -7,7 +7,7 @@ use crate::hid::joystick::JoystickSettings;
 use haptic_device::DeviceConfig;
 use std::path::PathBuf;
 
-/// Amount by which the priority of a device's threads is below that of the loop.
+/// Difference between the priorities of the loop and of a device's threads.
 const BELOW_THE_LOOP: u8 = 10;
 
 pub(super) fn priority(context: &OpenContext) -> u8 {

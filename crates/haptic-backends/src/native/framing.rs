@@ -22,11 +22,11 @@ pub trait Framing: Clone + Default + Send + 'static {
     /// Decodes received bytes and passes every intact frame to `visit`, oldest first.
     fn decode(&mut self, bytes: &[u8], visit: impl FnMut(Frame<'_>));
 
-    /// Returns the numbers of intact and damaged frames received so far.
+    /// Returns the counts of intact and damaged frames received so far.
     fn counts(&self) -> FrameCounts;
 }
 
-/// Numbers of frames received. Both wrap on overflow.
+/// Counts of received frames. Both wrap on overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameCounts {
     /// Frames with a correct checksum.

@@ -19,10 +19,10 @@ const REPEAT_EVERY_NS: u64 = 60_000_000;
 /// session in a reset.
 const REQUESTS_BEFORE_HELLO: u32 = 3;
 
-/// Maximum wait for HELLO_ACK, s. A board that resets when its port opens stays in its bootloader for up to 2 s.
+/// Maximum wait for HELLO_ACK, s. A board that resets when its port is opened stays in its bootloader for up to 2 s.
 const HELLO_WITHIN_S: u64 = 5;
 
-/// Minimum time that the board is given to answer each later request, s.
+/// Minimum time allowed for the board to answer each later request, s.
 const REST_WITHIN_S: u64 = 1;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;

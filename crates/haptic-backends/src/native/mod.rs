@@ -44,23 +44,23 @@ pub static HID_NATIVE: KindSpec = KindSpec {
 /// Settings of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NativeSettings {
-    /// Number of axes that the board must have; None accepts any number.
+    /// Number of axes the board must have; `None` accepts any number.
     pub axes: Option<u8>,
     /// Handle displacement per radian of a rotary axis, m.
     pub lever_m: f64,
-    /// Force limit with which the board is armed, N.
+    /// Force limit used to arm the board, N.
     pub max_force_n: f64,
-    /// Time without a command after which the board ends its effort, ms; at most 100.
+    /// Watchdog time, ms, at most 100: the board ends its effort if no command arrives for this long.
     pub watchdog_ms: u16,
-    /// Speed of the line, bits per second; None if the link has no fixed speed, such as native USB.
+    /// Line speed, bits per second; `None` if the link has no fixed speed, as with native USB.
     pub baud: Option<u32>,
 }
 
 impl NativeSettings {
     /// Creates the settings from a device file, for a link without a fixed speed.
     ///
-    /// A board is armed with the force limit of the device, not with the smaller one of a profile. The profile can
-    /// change while the board stays armed, and the board would then clip forces that the guard has already admitted.
+    /// A board is armed with the force limit of the device, not the smaller one of a profile. The profile can change
+    /// while the board stays armed, and the board would then clip forces that the guard has already admitted.
     pub fn from_config(config: &DeviceConfig) -> Self {
         Self {
             axes: Some(config.axes as u8),
@@ -72,7 +72,7 @@ impl NativeSettings {
     }
 }
 
-/// Returns a nonce that differs in every run, so that a board detects a new host.
+/// Returns a nonce that differs in every run, so that a board can detect a new host.
 pub fn first_nonce() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since.as_nanos() as u32) ^ std::process::id().rotate_left(16)
@@ -88,11 +88,11 @@ pub struct NativeProtocol<F> {
     framing: PhantomData<F>,
 }
 
-/// Uid and number of axes of the board from the first session. Other boards are rejected before they are armed.
+/// Uid and number of axes of the board in the first session. Other boards are rejected before they are armed.
 type FirstBoard = Arc<OnceLock<([u8; 8], u8)>>;
 
 impl<F: Framing> NativeProtocol<F> {
-    /// Creates the protocol. `nonce` should differ in every run of the program, so that a board detects a new host.
+    /// Creates the protocol. `nonce` should differ in every run of the program, so that a board can detect a new host.
     pub fn new(settings: NativeSettings, monitor: Arc<LinkMonitor>, nonce: u32) -> Self {
         Self { settings, monitor, nonce, first_board: Arc::default(), framing: PhantomData }
     }

@@ -11,8 +11,8 @@ use haptic_wire::{Arm, AxisReading, Fault, Frame, Message, State, Status, sequen
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Interval between ARM messages to a faulted board, ns: short enough to resume soon, long enough to keep a lasting
-/// fault visible.
+/// Interval between ARM messages to a faulted board, ns. Short enough to resume soon, long enough for a persistent
+/// fault to stay visible.
 const REARM_EVERY_NS: u64 = 200_000_000;
 
 /// Receive half of a session.
@@ -21,20 +21,20 @@ pub struct NativeReceive<F> {
     scales: Scales,
     monitor: Arc<LinkMonitor>,
     arm: Arm,
-    /// Number of damaged frames that the monitor has already recorded.
+    /// Number of damaged frames already recorded by the monitor.
     damaged: u32,
     newest: Sample,
-    /// Sequence numbers of the newest STATE and of the command that it answered.
+    /// Sequence numbers of the newest STATE and of the command it answered.
     answered: Option<(u8, u8)>,
     sampled_at_us: Option<u32>,
     velocity: AdaptiveWindow,
-    /// Fault of the board, until it is armed again.
+    /// Fault of the board, until it is re-armed.
     fault: Option<FaultCode>,
     rearmed_at: Option<MonotonicNs>,
 }
 
 impl<F: Framing> NativeReceive<F> {
-    /// Creates the receive half for a board that has just been armed with `arm`. `framing` is that of the handshake.
+    /// Creates the receive half for a board just armed with `arm`. `framing` is the framing used in the handshake.
     pub fn new(framing: F, scales: Scales, monitor: Arc<LinkMonitor>, arm: Arm) -> Self {
         Self {
             damaged: framing.counts().damaged,

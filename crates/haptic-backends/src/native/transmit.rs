@@ -18,7 +18,7 @@ pub struct NativeTransmit<F> {
 }
 
 impl<F: Framing> NativeTransmit<F> {
-    /// Creates the transmit half for a board that has just been armed.
+    /// Creates the transmit half for a newly armed board.
     pub fn new(scales: Scales, monitor: Arc<LinkMonitor>) -> Self {
         Self { scales, monitor, last_sequence: 0, framing: PhantomData }
     }

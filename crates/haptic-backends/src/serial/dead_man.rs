@@ -1,9 +1,9 @@
-//! The dead-man process ends the force of a device without a watchdog when the daemon dies or hangs.
+//! Dead-man process: ends the force of a device without a watchdog when the daemon dies or hangs.
 //!
-//! A daemon that is killed cannot send a stop frame, and a board without a watchdog would hold its last torque
-//! indefinitely. A second process therefore shares the port and reads heartbeats from a pipe. Heartbeats are sent as
-//! long as the tick sends commands. If they stop, the second process sends the stop frame; if the pipe is closed, it
-//! sends the stop frame and ends.
+//! A killed daemon cannot send a stop frame, and a board without a watchdog would hold its last torque indefinitely. A
+//! second process therefore shares the port and reads heartbeats from a pipe. Heartbeats are sent as long as the tick
+//! sends commands. If they stop, the second process sends the stop frame; if the pipe is closed, it sends the stop
+//! frame and ends.
 
 use super::port::{Port, WRITE_WITHIN, timed_out, write_all_within};
 use crate::protocol::TxBytes;
@@ -19,16 +19,16 @@ use std::time::Duration;
 
 /// Minimum interval between heartbeats, ns.
 const HEARTBEAT_EVERY_NS: u64 = 20_000_000;
-/// Byte that is sent through the pipe as a heartbeat.
+/// Heartbeat byte sent through the pipe.
 const HEARTBEAT: u8 = b'.';
-/// Byte that is sent through the pipe to end the dead-man process without a stop frame.
+/// Byte sent through the pipe to end the dead-man process without a stop frame.
 const END: u8 = b'q';
-/// Number of stop frames sent when the pipe is closed. The first one may only complete a partial message.
+/// Number of stop frames sent when the pipe is closed. The first one may merely complete a partial message.
 const STOP_FRAMES: u32 = 3;
 /// Pause after each stop frame.
 const STOP_GAP: Duration = Duration::from_millis(5);
 
-/// Program of the dead-man process. Its last two arguments are the stop frame in hexadecimal digits and the timeout in
+/// Program of the dead-man process. Its last two arguments are the stop frame as hexadecimal digits and the timeout in
 /// ms. It must call [`run_dead_man`] with its standard input as the pipe and its standard output as the port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadManProgram {
@@ -45,7 +45,7 @@ pub struct DeadManProgram {
 pub struct DeadMan {
     process: Child,
     heartbeats: Option<ChildStdin>,
-    /// Number of commands that the tick had sent at the last heartbeat.
+    /// Number of commands sent by the tick up to the last heartbeat.
     commands: u64,
     /// Time of the last heartbeat.
     sent_at: MonotonicNs,
@@ -96,9 +96,9 @@ impl Drop for DeadMan {
     }
 }
 
-/// Body of the dead-man process. When no heartbeat arrives within `timeout`, it sends the stop frame repeatedly until
-/// heartbeats resume; before the first heartbeat it does not, because no force has been requested yet. When the pipe is
-/// closed, it sends the stop frame and returns.
+/// Body of the dead-man process. If no heartbeat arrives within `timeout`, it sends the stop frame repeatedly until
+/// heartbeats resume. It does not do so before the first heartbeat, because no force has been requested yet. When the
+/// pipe is closed, it sends the stop frame and returns.
 ///
 /// # Errors
 /// If the port is gone.
@@ -142,7 +142,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::sync::mpsc::{Receiver, channel};
 
-    /// A port that sends written bytes to a channel.
+    /// A port that forwards written bytes to a channel.
     struct Written(std::sync::mpsc::Sender<Vec<u8>>);
 
     impl Write for Written {

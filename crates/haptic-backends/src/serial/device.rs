@@ -1,4 +1,4 @@
-//! A device on a serial line. Reading takes the newest sample from a slot, and writing does not wait.
+//! A device on a serial line. A read takes the newest sample from a slot, and a write does not wait.
 
 use super::dead_man::DeadManProgram;
 use super::in_flight_limit::InFlightLimit;
@@ -18,7 +18,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Capacity of the rings that pass transmit links between the threads. Each ring holds at most one link at a time.
+/// Capacity of the rings that pass transmit links between the threads. Each ring contains at most one link at a time.
 const TX_LINKS: usize = 4;
 
 /// Settings of a serial device.
@@ -33,7 +33,7 @@ pub struct SerialSettings {
     pub monitor: Arc<LinkMonitor>,
     /// Program of the dead-man process, for devices without a watchdog.
     pub dead_man: Option<DeadManProgram>,
-    /// SCHED_FIFO priority of the reader thread, below that of the tick.
+    /// SCHED_FIFO priority of the reader thread, lower than the tick's priority.
     pub priority: u8,
 }
 
@@ -48,7 +48,7 @@ pub struct SerialDevice {
     in_flight_limit: InFlightLimit,
     samples: LatestReader<Sample>,
     newest: Sample,
-    /// Sequence number of the sample that the tick read last.
+    /// Sequence number of the sample last read by the tick.
     sequence_read: u32,
     tx_links: RingReader<TxLink>,
     returned: RingWriter<TxLink>,
@@ -57,7 +57,7 @@ pub struct SerialDevice {
 }
 
 impl SerialDevice {
-    /// Opens the port, runs the handshake, which takes a few seconds at most, and starts the reader thread.
+    /// Opens the port, runs the handshake, which takes at most a few seconds, and starts the reader thread.
     ///
     /// # Errors
     /// If the port cannot be opened, the handshake fails or the thread cannot be started. The error includes the
@@ -98,7 +98,7 @@ impl SerialDevice {
         })
     }
 
-    /// Takes over the transmit link of a new session, and hands that of a lost session back to the reader thread, which
+    /// Adopts the transmit link of a new session, and returns the link of a lost session to the reader thread, which
     /// closes it.
     fn update_tx_link(&mut self) {
         let new = self.tx_links.pop();
@@ -155,7 +155,7 @@ impl Device for SerialDevice {
         &self.limits
     }
 
-    /// Real-time: accesses one slot and two rings; no system call.
+    /// Real-time: one slot and two rings; no system call.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         self.newest = *self.samples.read();
         self.update_tx_link();
@@ -172,7 +172,7 @@ impl Device for SerialDevice {
         }
     }
 
-    /// Real-time: at most two system calls that do not wait.
+    /// Real-time: at most two non-blocking system calls.
     fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
         self.send(effort)
     }

@@ -1,10 +1,10 @@
-//! The Haply 2diy: two motors and a five-bar linkage behind USB-CDC.
+//! The Haply 2diy: two motors and a five-bar linkage on a USB CDC port.
 //!
 //! Its protocol has no framing, no checksum and no watchdog, and the board holds its last torque indefinitely. Zero
-//! torque is therefore the first and the last command of a session. Setting the board up sets its encoders to the home
-//! angles, so the arm must be at its home stop at that moment; the protocol cannot check this. The board is therefore
-//! set up only once, right after the user has started the program with the arm at the stop. A board that loses its
-//! angles during a run is rejected.
+//! torque is therefore the first and last command of a session. Setup sets the encoders to the home angles, so the arm
+//! must be at its home stop at that moment; the protocol cannot check this. The board is therefore set up only once,
+//! right after the user has started the program with the arm at the stop. A board that loses its angles during a run is
+//! rejected.
 
 mod handshake;
 pub mod message;
@@ -19,10 +19,10 @@ use haptic_device::{KindSpec, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Torque to which the firmware limits each motor, N·m.
+/// Firmware torque limit of each motor, N·m.
 pub const MAX_TORQUE_N_M: f64 = 0.123;
 
-/// Device kind of all variants of the Haply 2diy.
+/// Device kind for all variants of the Haply 2diy.
 pub static HAPLY_2DIY: KindSpec = KindSpec {
     name: "haply-2diy",
     about: "Haply 2diy: v2, v3 and the older kit",
@@ -32,7 +32,7 @@ pub static HAPLY_2DIY: KindSpec = KindSpec {
     variants: &[HaplyVariant::ALL[0].variant, HaplyVariant::ALL[1].variant, HaplyVariant::ALL[2].variant],
 };
 
-/// One variant of the Haply 2diy.
+/// A variant of the Haply 2diy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HaplyVariant {
     /// Value of `variant` in a device file.
@@ -86,23 +86,22 @@ impl HaplyVariant {
     /// All variants; the first is the default.
     pub const ALL: [Self; 3] = [Self::V3, Self::V2, Self::KIT];
 
-    /// Returns the variant for a value of `variant` in a device file, if it is known.
+    /// Returns the variant with this value of `variant` in a device file, if known.
     pub fn by_name(variant: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.variant == variant)
     }
 
-    /// Converts values from the order of the joints to that of the ports, or back.
+    /// Converts values from joint order to port order, or back.
     pub fn by_port<T: Copy>(&self, [first, second]: [T; 2]) -> [T; 2] {
         if self.ports_are_swapped { [second, first] } else { [first, second] }
     }
 
-    /// Returns the angles of the joints at the home stop, rad.
+    /// Returns the joint angles at the home stop, rad.
     pub fn home_rad(&self) -> Vector2<f64> {
         Vector2::from_fn(|joint, _| f64::from(self.home_deg[joint]).to_radians())
     }
 
-    /// Returns the force that full torque applies in the weakest direction when the handle is in the middle of its
-    /// travel, N.
+    /// Returns the force at full torque in the weakest direction, with the handle in the middle of its travel, N.
     pub fn max_force_n(&self) -> f64 {
         let linkage = &self.linkage;
         let middle_m = Vector2::new(linkage.base_m / 2.0, 0.65 * (linkage.upper_link_m + linkage.lower_link_m));
@@ -115,7 +114,7 @@ impl HaplyVariant {
 pub struct HaplyProtocol {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,
-    /// Whether a handshake has already set the board up. The board is then accepted only if it has kept its angles,
+    /// Whether a handshake has already set up the board. The board is then accepted only if it has kept its angles,
     /// because another setup would define any pose as home.
     was_set_up: bool,
 }

@@ -2,16 +2,15 @@
 
 use haptic_device::{Effort, MonotonicNs};
 
-/// Maximum number of commands in flight. It bounds the backlog of a line or device that stalls, so that the newest
-/// effort is sent soon after the stall and the buffer of a small board does not overflow.
+/// Maximum number of commands in flight. It bounds the backlog of a stalled line or device, so that the newest effort
+/// is sent soon after the stall and the buffer of a small board does not overflow.
 const MAX_IN_FLIGHT: u64 = 6;
 
-/// Time after the last command at which a command is sent even if the limit is reached, ns. Perhaps only answers were
-/// lost, and the device's watchdog must be fed.
+/// Time since the last command after which a command is sent even if the limit is reached, ns. The answers alone may
+/// have been lost, and the device's watchdog must be fed.
 const SEND_ANYWAY_EVERY_NS: u64 = 10_000_000;
 
-/// Limit on the number of commands in flight. It stores the time of the last command and whether that command requested
-/// a force.
+/// Limits the number of commands in flight. Stores the time of the last command and whether it requested a force.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlightLimit {
     sent_at: MonotonicNs,
@@ -20,13 +19,13 @@ pub struct InFlightLimit {
 }
 
 impl InFlightLimit {
-    /// Creates the limit before the first command.
+    /// Creates a limit before the first command.
     pub fn new() -> Self {
         Self { sent_at: MonotonicNs(0), pushes: false }
     }
 
-    /// Whether an effort may be sent now. A zero effort that ends a force is always admitted; otherwise the force would
-    /// last as long as the stall.
+    /// Whether an effort may be sent now. A zero effort that ends a force is always admitted; otherwise, the force
+    /// would last as long as the stall.
     ///
     /// Real-time: a few comparisons.
     pub fn admits(&self, effort: Effort, in_flight: u64, now: MonotonicNs) -> bool {
@@ -43,7 +42,7 @@ impl InFlightLimit {
     }
 }
 
-/// Whether the command for an effort requests a force. An effort that is not finite is sent as zero.
+/// Whether the command for an effort requests a force. A non-finite effort is sent as zero.
 fn is_force(effort: Effort) -> bool {
     let is_finite = effort.force_n.iter().all(|component| component.is_finite());
     is_finite && effort != Effort::zero()

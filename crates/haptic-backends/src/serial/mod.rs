@@ -1,12 +1,12 @@
 //! Devices on a serial line.
 //!
-//! Protocols are pure ([`crate::protocol`]): [`crate::native`] is that of `firmware-protocol/PROTOCOL.md`, [`haply`]
-//! and [`odrive`] are those of two products. The other modules perform I/O. [`port`] opens a line exclusively.
-//! [`device`] is read and written by the tick; for lines that stall, it limits the commands in flight and completes
-//! partial frames. [`reader_thread`] receives and reconnects. [`dead_man`] is the process that ends the force of a
-//! device without a watchdog.
+//! Protocols are pure ([`crate::protocol`]): [`crate::native`] implements `firmware-protocol/PROTOCOL.md`, while
+//! [`haply`] and [`odrive`] implement the protocols of two products. The other modules perform I/O. [`port`] opens a
+//! line exclusively. [`device`] is read and written by the tick; for lines that stall, it limits the commands in flight
+//! and completes partial frames. [`reader_thread`] receives and reconnects. [`dead_man`] is the process that ends the
+//! force of a device without a watchdog.
 //!
-//! The tick writes to the port itself, without waiting, and reads a slot that the reader thread fills.
+//! The tick writes to the port itself, without waiting, and reads a slot filled by the reader thread.
 //! `docs/decisions/0011-serial-lines.md` gives the measurements behind this choice.
 
 pub mod dead_man;

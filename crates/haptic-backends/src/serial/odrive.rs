@@ -1,8 +1,8 @@
-//! An ODrive motor controller as a haptic device with one axis, over its ASCII protocol.
+//! An ODrive motor controller as a one-axis haptic device, using its ASCII protocol.
 //!
-//! The watchdog of an ODrive is off by default. Before the motor is switched on, the handshake sets the watchdog time,
-//! enables the watchdog and reads both settings back. Every torque command feeds the watchdog. The lever converts turns
-//! of the motor to metres.
+//! The watchdog of an ODrive is off by default. Before switching the motor on, the handshake sets the watchdog time,
+//! enables the watchdog and reads both settings back. Every torque command feeds the watchdog. The lever converts motor
+//! turns to metres.
 
 mod handshake;
 mod receive;
@@ -14,7 +14,7 @@ use handshake::OdriveHandshake;
 use haptic_device::{KindSpec, MonotonicNs};
 use std::sync::Arc;
 
-/// Kind of ODrive motor controllers.
+/// Device kind of ODrive motor controllers.
 pub static ODRIVE: KindSpec = KindSpec {
     name: "odrive",
     about: "ODrive motor controllers, over their ASCII protocol",
@@ -29,9 +29,9 @@ pub static ODRIVE: KindSpec = KindSpec {
 pub struct OdriveSettings {
     /// Handle displacement per radian of the motor, m.
     pub lever_m: f64,
-    /// Time without a command after which the ODrive switches the motor off, s.
+    /// Watchdog time, s: the ODrive switches the motor off if no command arrives for this long.
     pub watchdog_s: f64,
-    /// Speed of the line, bits per second; None for native USB.
+    /// Line speed, bits per second; `None` for native USB.
     pub baud: Option<u32>,
 }
 
@@ -41,8 +41,8 @@ impl OdriveSettings {
         self.lever_m * core::f64::consts::TAU
     }
 
-    /// Returns the rate of exchanges that the line can carry, at most 1000 Hz. An exchange consists of about 20 bytes
-    /// sent and 24 bytes received.
+    /// Returns the exchange rate that the line can carry, at most 1000 Hz. An exchange consists of about 20 bytes sent
+    /// and 24 bytes received.
     fn rate_hz(&self) -> f64 {
         const ANSWER_BITS: u32 = 240;
         self.baud.map_or(1000.0, |baud| f64::from(baud / ANSWER_BITS).min(1000.0))
@@ -69,8 +69,8 @@ impl Protocol for OdriveProtocol {
 }
 
 /// Returns the commands that clear errors and resume torque control, with zero torque set before the motor is switched
-/// on. The watchdog runs in every state, so it is fed before its error is cleared; in the other order it could expire
-/// again in between.
+/// on. The watchdog runs in every state, so it is fed before its error is cleared; otherwise it could expire again
+/// immediately.
 fn take_control() -> TxBytes {
     TxBytes::new(b"c 0 0\nsc\nw axis0.requested_state 8\n")
 }
@@ -78,12 +78,12 @@ fn take_control() -> TxBytes {
 /// Value of `current_state` for an axis whose motor is on and controlled.
 const CLOSED_LOOP: f64 = 8.0;
 
-/// Parses the number in an answer. Some firmware versions append a `d` to integers, because of a wrong format string.
+/// Parses the number in an answer. Because of a wrong format string, some firmware versions append a `d` to integers.
 fn number_in(line: &str) -> Option<f64> {
     line.trim().trim_end_matches('d').parse().ok()
 }
 
-/// Collects bytes into lines; the start of a line that is too long is dropped.
+/// Collects bytes into lines. Drops the start of a line that is too long.
 #[derive(Clone, Debug, Default)]
 struct Lines {
     collected: String,
@@ -93,7 +93,7 @@ impl Lines {
     /// Maximum length of a line, bytes; no answer is longer.
     const LONGEST: usize = 128;
 
-    /// Adds a byte. Returns the line if the byte ends one that is not empty.
+    /// Adds a byte. Returns the completed line, unless it is empty.
     fn push(&mut self, byte: u8) -> Option<String> {
         match byte {
             b'\r' | b'\n' => Some(std::mem::take(&mut self.collected)).filter(|line| !line.is_empty()),

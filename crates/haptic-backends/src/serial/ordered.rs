@@ -1,17 +1,17 @@
-//! Assigns answers without sequence numbers to commands. Answers arrive in the order of the commands; the loss of an
-//! answer has to be inferred.
+//! Matches answers without sequence numbers to commands. Answers arrive in the order of the commands; lost answers have
+//! to be inferred.
 //!
-//! While the link works, every command is answered soon, so the number of commands in flight repeatedly returns to
+//! While the link works, every command is answered promptly, so the number of commands in flight repeatedly returns to
 //! zero. If it never falls below n during a whole window, n answers have been lost.
 
 use crate::link_monitor::LinkMonitor;
 use haptic_device::MonotonicNs;
 use std::sync::Arc;
 
-/// Number of answers per window: enough for a stalled line to catch up, few enough to detect a loss soon.
+/// Number of answers per window; enough for a stalled line to catch up, few enough to detect a loss quickly.
 const WINDOW: u32 = 64;
 
-/// Numbers the commands of a transmit half, so that the times at which they were sent can be looked up.
+/// Numbers the commands of a transmit half, so that their send times can be looked up.
 pub struct OrderedCommands {
     monitor: Arc<LinkMonitor>,
     next: u8,
@@ -23,7 +23,7 @@ impl OrderedCommands {
         Self { monitor, next: 0 }
     }
 
-    /// Records that a command is sent.
+    /// Records that a command is being sent.
     ///
     /// Real-time: two atomic operations.
     pub fn record_sent(&mut self, now: MonotonicNs) {
@@ -40,7 +40,7 @@ impl OrderedCommands {
     }
 }
 
-/// Assigns the answers of a receive half to commands.
+/// Matches the answers of a receive half to commands.
 pub struct OrderedAnswers {
     monitor: Arc<LinkMonitor>,
     commands_before: u64,
@@ -51,7 +51,7 @@ pub struct OrderedAnswers {
 }
 
 impl OrderedAnswers {
-    /// Creates the assignment, which starts at the first command of a session.
+    /// Creates a matcher that starts at the first command of a session.
     pub fn new(monitor: Arc<LinkMonitor>) -> Self {
         let commands_before = monitor.commands();
         Self { monitor, commands_before, answered: 0, lost: 0, min_in_flight: u64::MAX, in_window: 0 }

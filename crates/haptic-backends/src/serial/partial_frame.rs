@@ -1,5 +1,5 @@
-//! The unsent rest of a frame. It must be sent before anything else, because a device whose protocol has no framing
-//! would interpret the next frame as the rest of this one.
+//! Unsent rest of a frame. It must be sent before anything else, because a device without framing would interpret the
+//! next frame as the rest of this one.
 
 use super::port::{Port, WRITE_WITHIN, write_all_within};
 use crate::protocol::{TransmitHalf, TxBytes};
@@ -11,14 +11,14 @@ const STOP_FRAMES: u32 = 2;
 /// Pause after each stop frame, so that the last one is transmitted before the port closes.
 const STOP_GAP: Duration = Duration::from_millis(5);
 
-/// Destination of bytes.
+/// A destination for bytes.
 pub trait Outlet {
     /// Writes as many bytes as fit into the buffer and returns their number.
     ///
     /// # Errors
     /// `WouldBlock` if the buffer is full; another error if the port is gone.
     ///
-    /// Real-time: one system call that does not wait.
+    /// Real-time: one non-blocking system call.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 }
 
@@ -28,7 +28,7 @@ impl Outlet for Port {
     }
 }
 
-/// A frame and the number of its bytes that were sent.
+/// A frame and the number of its bytes already sent.
 pub struct PartialFrame {
     frame: TxBytes,
     sent: usize,
@@ -40,7 +40,7 @@ impl PartialFrame {
         Self::after(TxBytes::EMPTY, 0)
     }
 
-    /// Creates the rest of a frame of which `sent` bytes were sent.
+    /// Creates the rest of a frame after `sent` bytes.
     pub fn after(frame: TxBytes, sent: usize) -> Self {
         Self { frame, sent }
     }
@@ -50,7 +50,7 @@ impl PartialFrame {
     /// # Errors
     /// If the port is gone.
     ///
-    /// Real-time: at most one system call that does not wait.
+    /// Real-time: at most one non-blocking system call.
     pub fn send(&mut self, port: &impl Outlet) -> io::Result<bool> {
         if !self.is_sent() {
             match port.write(self.rest()) {
@@ -62,7 +62,7 @@ impl PartialFrame {
         Ok(self.is_sent())
     }
 
-    /// Sends the rest of this frame, followed by stop frames. A stop frame is sent only if the frame before it is
+    /// Sends the rest of this frame, followed by stop frames. Each stop frame is sent only if the frame before it is
     /// complete. Not real-time: waits while the buffer is full.
     ///
     /// # Errors
@@ -78,8 +78,7 @@ impl PartialFrame {
         Ok(())
     }
 
-    /// Sends the rest and waits while the buffer is full. Returns whether the frame was completed within
-    /// `WRITE_WITHIN`.
+    /// Sends the rest, waiting while the buffer is full. Returns whether the frame was completed within `WRITE_WITHIN`.
     fn send_within(&mut self, port: &impl Outlet) -> io::Result<bool> {
         self.sent += write_all_within(WRITE_WITHIN, self.rest(), |bytes| port.write(bytes))?;
         Ok(self.is_sent())
@@ -101,7 +100,7 @@ mod tests {
     use haptic_device::{Effort, MonotonicNs, WriteError};
     use std::cell::{Cell, RefCell};
 
-    /// A port whose buffer is full at every other write and accepts a few bytes otherwise.
+    /// A port whose buffer is full at every other write, and accepts a few bytes otherwise.
     struct Narrow {
         taken: RefCell<Vec<u8>>,
         tries: Cell<u32>,

@@ -1,4 +1,4 @@
-//! A serial port that is opened exclusively, in raw mode without echo, and non-blocking.
+//! A serial port, opened exclusively and non-blocking, in raw mode without echo.
 
 use crate::open_error::PortError;
 use haptic_realtime::poll::readable;
@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// Maximum time for which a write is retried while the buffer of the port is full.
+/// Maximum time for retrying a write while the port's buffer is full.
 pub const WRITE_WITHIN: Duration = Duration::from_millis(100);
 
 /// An open port.
@@ -22,7 +22,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens a port exclusively and discards the bytes that it received earlier.
+    /// Opens a port exclusively and discards any bytes received earlier.
     ///
     /// # Errors
     /// If the port cannot be opened. The error includes the remedy.
@@ -39,7 +39,7 @@ impl Port {
         Ok(port)
     }
 
-    /// Name under which the port was opened.
+    /// Name used to open the port.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -52,8 +52,8 @@ impl Port {
         self.file.try_clone()
     }
 
-    /// Sets the low-latency flag. Without it, FTDI chips collect bytes for 16 ms; other chips neither have nor need
-    /// this flag.
+    /// Sets the low-latency flag. Without it, FTDI chips collect bytes for 16 ms; other chips neither have nor need the
+    /// flag.
     fn set_low_latency(&self) {
         let set = tty::set_low_latency(&self.file);
         if driver_of(&self.name).as_deref() == Some("ftdi_sio") && !matches!(set, Ok(true)) {
@@ -70,12 +70,12 @@ impl Port {
     /// # Errors
     /// `WouldBlock` if the buffer is full; another error if the port is gone.
     ///
-    /// Real-time: one system call that does not wait.
+    /// Real-time: one non-blocking system call.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         (&self.file).write(bytes)
     }
 
-    /// Writes all bytes and waits while the buffer is full. Not real-time.
+    /// Writes all bytes, waiting while the buffer is full. Not real-time.
     ///
     /// # Errors
     /// If the port is gone, or not all bytes could be written within [`WRITE_WITHIN`].
@@ -84,8 +84,8 @@ impl Port {
         if written == bytes.len() { Ok(()) } else { Err(timed_out()) }
     }
 
-    /// Waits at most `within` for bytes, reads them into `buffer` and returns their number; zero if none arrived. Not
-    /// real-time.
+    /// Waits at most `within` for bytes, reads them into `buffer` and returns the number read; zero if none arrived.
+    /// Not real-time.
     ///
     /// # Errors
     /// If the port is gone.
@@ -160,7 +160,7 @@ fn driver_of(name: &str) -> Option<String> {
     Some(driver.file_name()?.to_str()?.to_owned())
 }
 
-/// Returns the id of a process that has the port open, if this user has permission to see it.
+/// Returns the id of a process that has the port open, if this user is permitted to see it.
 fn holder_of(name: &str) -> Option<u32> {
     let port = fs::canonicalize(name).ok()?;
     let processes = fs::read_dir("/proc").ok()?.flatten();

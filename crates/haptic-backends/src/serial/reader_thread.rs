@@ -20,21 +20,21 @@ use std::time::Duration;
 /// Maximum wait for bytes before the stop flag is checked again.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
-/// Timing of reconnection: one attempt every 50 ms; an error that persists is logged about every 10 s.
+/// Reconnection timing: one attempt every 50 ms; a persistent error is logged about every 10 s.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(50), log_every: 200 };
 
-/// Time without a sample after which the device counts as lost, ns, if more than [`LOST_AFTER_COMMANDS`] commands were
-/// sent in that time.
+/// Time without a sample after which the device is considered lost, ns, provided that more than [`LOST_AFTER_COMMANDS`]
+/// commands were sent in that time.
 const LOST_AFTER_NS: u64 = 250_000_000;
 
-/// Number of unanswered commands above which a silent device counts as lost. With fewer commands, the host itself may
-/// have stalled.
+/// Number of unanswered commands above which a silent device is considered lost. With fewer commands, the host itself
+/// may have stalled.
 const LOST_AFTER_COMMANDS: u64 = 20;
 
-/// Function that returns the name of the device's port. It is called again after every loss, because port names change.
+/// Function that returns the name of the device's port. Called again after every loss, because port names change.
 pub type FindPort = Box<dyn Fn() -> Result<String, PortError> + Send>;
 
-/// Transmit half and port, with which the tick writes.
+/// Transmit half and port, used by the tick for writing.
 pub struct TxLink {
     /// Encodes efforts as bytes.
     pub transmit: Box<dyn TransmitHalf>,
@@ -52,11 +52,11 @@ pub struct Connection {
     pub tx_link: TxLink,
     /// Receive half, for the reader thread.
     pub receive: Box<dyn ReceiveHalf>,
-    /// Dead-man process; None if the device has a watchdog or the process is not available.
+    /// Dead-man process; `None` if the device has a watchdog or the process is not available.
     pub dead_man: Option<DeadMan>,
 }
 
-/// Opens the port and the session, at the start and after every loss.
+/// Opens the port and the session, initially and after every loss.
 pub struct SerialConnector {
     /// Function that finds the port.
     pub find: FindPort,
@@ -69,7 +69,7 @@ pub struct SerialConnector {
 }
 
 impl SerialConnector {
-    /// Opens the port and runs the handshake, which takes a few seconds at most. Setting `stop` interrupts the
+    /// Opens the port and runs the handshake, which takes at most a few seconds. Setting `stop` interrupts the
     /// handshake.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Link for &Port {
 pub struct ReaderThread {
     /// Connector that reconnects after a loss.
     pub connector: SerialConnector,
-    /// Identity of the device that was opened first. Other devices are rejected.
+    /// Identity of the device opened first. Other devices are rejected.
     pub identity: Identity,
     /// Publishes the newest sample to the tick.
     pub samples: LatestWriter<Sample>,
@@ -119,7 +119,7 @@ pub struct ReaderThread {
     pub tx_links: RingWriter<TxLink>,
     /// Transmit links of lost sessions, returned by the tick.
     pub returned: RingReader<TxLink>,
-    /// Dead-man process of the current session, if there is one.
+    /// Dead-man process of the current session, if any.
     pub dead_man: Option<DeadMan>,
     /// Statistics of the link.
     pub monitor: Arc<LinkMonitor>,
@@ -141,7 +141,7 @@ impl ReaderThread {
         }
     }
 
-    /// Receives until `stop` is set or the link is lost. Returns the reason for the loss, or None if `stop` is set.
+    /// Receives until `stop` is set or the link is lost. Returns the reason for the loss, or `None` if `stop` is set.
     fn receive(&mut self, receive: &mut dyn ReceiveHalf, port: &Port) -> Option<String> {
         let base = self.newest.sequence;
         let mut buffer = [0; 256];

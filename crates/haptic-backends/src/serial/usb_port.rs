@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Serial port of a USB device.
+/// A serial port of a USB device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsbPort {
     /// Name of the node in `/dev`.
     pub node: String,
-    /// Folder of the port below `/sys/class/tty`.
+    /// Folder of the port under `/sys/class/tty`.
     pub folder: PathBuf,
     /// USB vendor id, four hexadecimal digits.
     pub vendor: String,
@@ -27,7 +27,8 @@ impl UsbPort {
         format!("/dev/{}", self.node)
     }
 
-    /// Returns the time for which an FTDI chip may hold bytes back, ms, as text from the kernel; None for other chips.
+    /// Returns the time for which an FTDI chip may hold back bytes, ms, as text from the kernel; `None` for other
+    /// chips.
     pub fn latency_timer(&self) -> Option<String> {
         attribute(&self.folder.join("device"), "latency_timer")
     }
@@ -41,7 +42,7 @@ pub fn list_in(root: &Path) -> Vec<UsbPort> {
     ports
 }
 
-/// Returns the path of the port whose USB device has this serial number, if there is one.
+/// Returns the path of the port whose USB device has this serial number, if any.
 pub fn port_of(serial_number: &str) -> Option<String> {
     list_in(Path::new("/")).into_iter().find(|port| port.serial_number == serial_number).map(|port| port.path())
 }

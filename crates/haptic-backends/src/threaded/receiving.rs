@@ -17,7 +17,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::Thread;
 use std::time::Duration;
 
-/// Timing of reconnection: one attempt every 100 ms; an error that persists is logged about every 10 s.
+/// Reconnection timing: one attempt every 100 ms; a persistent error is logged about every 10 s.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(100), log_every: 100 };
 
 /// Body of the receiving thread.
@@ -34,7 +34,7 @@ pub struct Receiving {
     pub(super) encoder_step_m: f64,
     pub(super) velocity: AdaptiveWindow,
     pub(super) newest: Sample,
-    /// Detector of the reporting mode; None if the mode is known.
+    /// Detects the reporting mode; `None` if the mode is known.
     pub(super) detector: Option<ReportingModeDetector>,
 }
 
@@ -50,7 +50,7 @@ impl Receiving {
         }
     }
 
-    /// Discards the samples of the previous connection and adopts the reporting mode of the new one.
+    /// Discards the samples of the previous connection and sets the reporting mode of the new one.
     fn restart(&mut self, mode: ReportingMode) {
         // The count of faults is kept; otherwise a past fault would be reported again.
         let Sample { newest_fault, faults, .. } = self.newest;
@@ -61,8 +61,8 @@ impl Receiving {
         self.detector = is_unknown.then(|| ReportingModeDetector::new(self.encoder_step_m));
     }
 
-    /// Receives until the device is closed or the link is lost. Returns the reason for the loss, or None if the device
-    /// is closed.
+    /// Receives until the device is closed or the link is lost. Returns the reason for the loss, or `None` if the
+    /// device is closed.
     fn receive(&mut self, receiver: &mut dyn Receiver) -> Option<String> {
         while !self.shared.is_closing.load(Relaxed) {
             let received = receiver.receive(CHECK_EVERY);
@@ -112,7 +112,7 @@ impl Receiving {
         self.samples.publish(sample);
     }
 
-    /// Tries to connect until it succeeds or the device is closed. Returns None if the device is closed.
+    /// Tries to connect until it succeeds or the device is closed. Returns `None` if the device is closed.
     fn reconnect(&mut self) -> Option<Connection> {
         let Self { name, shared, connector, .. } = self;
         RECONNECT.run(&shared.is_closing, || {

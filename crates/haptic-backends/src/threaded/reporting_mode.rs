@@ -1,20 +1,20 @@
-//! Detects whether a device sends samples even when nothing has changed. Only the silence of such a device means a
-//! loss.
+//! Detects whether a device sends samples even when nothing has changed. Only then does silence mean that the device is
+//! lost.
 //!
-//! A device that repeats the same sample streams. A device with a noisy converter may stream without repeating a
+//! A device that repeats the same sample is streaming. A device with a noisy converter may stream without repeating a
 //! sample, but while the handle is at rest, its samples stay within a count or two for many reports. The samples of a
 //! device that reports only changes leave that band even if the handle moves slowly.
 
 use nalgebra::Vector2;
 
-/// Maximum interval between two samples of a device that streams, ns.
+/// Maximum interval between two samples of a streaming device, ns.
 pub const STREAM_GAP_NS: u64 = 10_000_000;
-/// Number of consecutive repetitions of a sample that indicate a stream.
+/// Number of consecutive identical samples that indicates a stream.
 const EQUAL_SAMPLES: u32 = 3;
-/// Number of consecutive samples within the noise that indicate a stream. Fewer samples could be the tremor of a
-/// resting hand.
+/// Number of consecutive samples within the noise that indicates a stream. Fewer samples could come from the tremor of
+/// a resting hand.
 const NEAR_SAMPLES: u32 = 100;
-/// Noise of a converter, counts, with a margin for rounding.
+/// Converter noise, counts, with a margin for rounding.
 const NOISE_COUNTS: f64 = 2.01;
 
 /// Detects the reporting mode from the samples of one device.

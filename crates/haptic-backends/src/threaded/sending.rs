@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Time without an effort from the tick after which zero force is sent, ns, because the loop has ended or hangs.
+/// Time without an effort from the tick after which zero force is sent, ns, because the loop has ended or hung.
 const TICK_SILENT_NS: u64 = 50_000_000;
 
 /// Body of the sending thread.
@@ -46,8 +46,7 @@ impl Sending {
         self.disable();
     }
 
-    /// Disables and drops the transmitter, if there is one. If only reading failed, the device may still accept
-    /// messages.
+    /// Disables and drops the transmitter, if any. If only reading failed, the device may still accept messages.
     fn disable(&mut self) {
         if let Some(mut transmitter) = self.transmitter.take() {
             transmitter.disable();
@@ -70,7 +69,7 @@ impl Sending {
     }
 }
 
-/// Returns the time until `until_ns`, at most [`CHECK_EVERY`].
+/// Returns the time remaining until `until_ns`, at most [`CHECK_EVERY`].
 fn left(until_ns: u64) -> Duration {
     Duration::from_nanos(until_ns.saturating_sub(monotonic_ns())).min(CHECK_EVERY)
 }

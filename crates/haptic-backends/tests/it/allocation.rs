@@ -31,11 +31,11 @@ fn linkage_kinematics_do_not_allocate() {
     assert_no_allocator_calls(work);
 }
 
-/// Upper bound of every wait, long enough for any machine.
+/// Upper bound on every wait, long enough for any machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Reads and writes on this thread until the device was unplugged, reconnected, and has given 200 fresh readings.
-/// Returns the number of allocations on this thread.
+/// Reads and writes on this thread until the device has been unplugged and reconnected and has given 200 fresh
+/// readings. Returns the number of allocations on this thread.
 fn allocations_on_a_line(
     name: &str,
     faults: LineFaults,
@@ -77,7 +77,7 @@ fn allocations_on_a_line(
 /// Lost, damaged and late messages.
 const FAULTS: LineFaults = LineFaults { drop: 0.02, garbage: 0.02, delay_ns: 2_000_000, seed: 5 };
 
-/// Options of a board that is unplugged once and has these faults, so that reading and writing take every path.
+/// Options for a board that is unplugged once and has these faults, so that reading and writing take every path.
 fn bad_life(link: &std::path::Path, faults: LineFaults) -> ServeOptions {
     ServeOptions {
         link: Some(link.to_owned()),
@@ -110,7 +110,7 @@ fn an_odrive_on_a_bad_line_is_read_and_written_without_allocation() {
     assert_eq!(found, 0);
 }
 
-/// A Haply whose cable is unplugged while its power stays on. A Haply that loses its power is rejected.
+/// A Haply whose cable is unplugged while its power stays on. A Haply that loses power is rejected.
 struct Powered(HaplyBoard);
 
 impl Board for Powered {
@@ -139,7 +139,7 @@ impl Board for Powered {
     }
 }
 
-/// The line damages no bytes, because USB detects damage and the protocol of the Haply cannot.
+/// The line does not damage bytes: USB detects damage, but the Haply protocol cannot.
 #[test]
 fn a_haply_on_a_bad_line_is_read_and_written_without_allocation() {
     let model = DeviceModel::default();

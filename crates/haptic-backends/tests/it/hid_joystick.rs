@@ -26,14 +26,14 @@ struct Socket {
     gadget: Gadget,
     descriptor: Vec<u8>,
     is_plugged: bool,
-    /// Number of times that the device was plugged in. Links from an earlier connection fail.
+    /// Number of times the device was plugged in. Links from an earlier connection fail.
     life: u32,
     answers: VecDeque<Vec<u8>>,
-    /// Whether the firmware hangs: writes are accepted and have no effect.
+    /// Whether the firmware hangs: writes are accepted but have no effect.
     is_hung: bool,
     /// Whether reading reports fails, as with a halted input endpoint.
     is_unreadable: bool,
-    /// Number of writes after which the device is unplugged; None for no limit.
+    /// Number of writes after which the device is unplugged; `None` for no limit.
     writes_left: Option<u32>,
 }
 

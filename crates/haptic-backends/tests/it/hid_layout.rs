@@ -63,9 +63,9 @@ fn the_force_at_the_motor_is_the_one_asked_for_in_every_quadrant() {
     }
 }
 
-/// Returns the force that OpenFFBoard applies for a constant effect, along x and y of the HID specification. The
-/// fractions of the axes are (sin, −cos) of the direction, which is in hundredths of a degree, and the force is minus
-/// the magnitude times the fraction.
+/// Returns the force that OpenFFBoard applies for a constant effect, along x and y of the HID specification. The axis
+/// fractions are (sin, −cos) of the direction, which is in hundredths of a degree, and the force is minus the magnitude
+/// times the fraction.
 fn open_ffboard_force(direction: i64, magnitude: i64) -> Vector2<f64> {
     let (sine, cosine) = (direction as f64 / 100.0).to_radians().sin_cos();
     let shares = Vector2::new(sine, -cosine);
@@ -172,7 +172,8 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Xorshift) {
     }
 }
 
-/// The million is spread over all styles. A layout that is still found must encode forces within its ranges.
+/// The million mutations are spread over all styles. If a layout is still found, it must encode forces within its
+/// ranges.
 #[test]
 fn a_million_mutated_descriptors_are_found_or_refused_and_nothing_panics() {
     let mut random = Xorshift::new(11);

@@ -1,5 +1,4 @@
-//! The `hid-native` backend with a scripted board, without a kernel. Each test replaces individual replies of the
-//! board.
+//! The `hid-native` backend with a scripted board, without a kernel. Each test replaces some of the board's replies.
 
 use haptic_backends::OpenError;
 use haptic_backends::hid::link::{HidLink, HidPort, Opened};
@@ -20,10 +19,10 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Upper bound of every wait.
+/// Upper bound on every wait.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Reaction of a board to a message.
+/// A board's reaction to a message.
 enum Reaction {
     /// Replies according to the specification.
     Usual,
@@ -37,7 +36,7 @@ struct Board {
     uid: [u8; 8],
     nonce: Option<u32>,
     is_armed: bool,
-    /// Velocity of both axes in STATE, counts per second; None if STATE has no velocities.
+    /// Velocity of both axes in STATE, counts per second; `None` if STATE has no velocities.
     velocity: Option<i32>,
     /// Number of HELLO messages received.
     hellos: u32,
@@ -45,10 +44,10 @@ struct Board {
     arms: u32,
     acknowledged: u8,
     sequence: u8,
-    /// Pending replies, with the time at which each is sent, monotonic clock, ns.
+    /// Pending replies, each with its send time, monotonic clock, ns.
     replies: VecDeque<(u64, Vec<u8>)>,
     reply_delay_ns: u64,
-    /// Number of the current connection; None while unplugged. Links from an earlier connection fail.
+    /// Number of the current connection; `None` while unplugged. Links from an earlier connection fail.
     plugged: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Integration tests of this crate in one binary: one link step instead of one per file.
+//! Integration tests of this crate, in one binary to save link time.
 
 mod allocation;
 mod hid_joystick;

@@ -23,7 +23,7 @@ fn board(traits: NativeTraits) -> NativeBoard {
     NativeBoard::new(traits, EmulatedHandle::new(traits.axes, &model, None).unwrap())
 }
 
-/// Runs a handshake until it succeeds or fails, in steps of a millisecond.
+/// Runs a handshake until it succeeds or fails, in steps of one millisecond.
 fn open_session(
     protocol: &mut dyn Protocol,
     far: &mut dyn FnMut(&[u8]) -> Vec<u8>,
@@ -47,7 +47,7 @@ fn replies_of(board: &mut NativeBoard, bytes: &[u8]) -> Vec<u8> {
     answers.concat()
 }
 
-/// A host and the board that it has armed.
+/// A host and the board it has armed.
 struct Exchange {
     board: NativeBoard,
     session: OpenSession,
@@ -64,7 +64,7 @@ impl Exchange {
         Self { board, session, monitor, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::default() }
     }
 
-    /// Simulates a millisecond in which the host sends a force; `spoil` may change the messages.
+    /// Simulates one millisecond in which the host sends a force; `spoil` may change the messages.
     fn exchange(&mut self, force_n: Vector2<f64>, spoil: impl Fn(&mut Vec<u8>, &mut Vec<u8>)) -> Received {
         let (bytes, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
         self.now = self.now.after(MILLISECOND_NS / 2);
@@ -75,7 +75,7 @@ impl Exchange {
         self.listen(&answer)
     }
 
-    /// Simulates a millisecond without a command.
+    /// Simulates one millisecond without a command.
     fn wait(&mut self) -> Received {
         self.now = self.now.after(MILLISECOND_NS / 2);
         self.listen(&[])

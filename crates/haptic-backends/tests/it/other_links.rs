@@ -78,7 +78,7 @@ fn haply(variant: HaplyVariant) -> Link<HaplyBoard> {
     Link::new(board, |monitor| Box::new(HaplyProtocol::new(variant, monitor)))
 }
 
-/// Creates a Haply held by a hand that rests in the middle of the workspace, where its path ends after two seconds.
+/// Creates a Haply held by a hand whose path ends in the middle of the workspace after two seconds, where it rests.
 fn resting_haply(variant: HaplyVariant, hand_n_per_m: f64) -> Link<HaplyBoard> {
     let mut hand = haptic_emulator::serial::haply::usual_hand(&variant);
     hand.path.truncate(3);
@@ -150,7 +150,7 @@ fn a_haply_that_kept_its_power_keeps_its_angles_when_it_is_found_again() {
     assert!(link.newest.position_m.y > 0.09, "not taken for home: {}", link.newest.position_m);
 }
 
-/// A Haply after its handshake, moved to the middle of its travel, with the protocol for the reconnect.
+/// A Haply after its handshake, moved to the middle of its travel, with the protocol for reconnecting.
 fn haply_in_the_middle() -> (HaplyProtocol, HaplyBoard) {
     let mut board = HaplyBoard::new(HaplyVariant::V3, &DeviceModel::default(), None).unwrap();
     let mut protocol = HaplyProtocol::new(HaplyVariant::V3, Arc::new(LinkMonitor::default()));

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Upper bound of every wait, long enough for any machine.
+/// Upper bound on every wait, long enough for any machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 struct Emulator {
@@ -166,7 +166,7 @@ fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
     assert!(error.contains("axes = 1"), "{error}");
 }
 
-/// A board whose handshake succeeds at once and that then never answers.
+/// A board whose handshake succeeds immediately and that never answers afterwards.
 struct Mute(Arc<LinkMonitor>);
 
 impl Protocol for Mute {

@@ -26,7 +26,7 @@ const SPLICES: [&str; 16] = [
     "\u{feff}",
 ];
 
-/// Mutation of a text: a cut and an insertion at one position, given as a fraction of the text's length.
+/// A mutation of a text: a deletion and an insertion at one position, given as a fraction of the text length.
 #[derive(Clone, Debug)]
 struct Slip {
     at: f64,

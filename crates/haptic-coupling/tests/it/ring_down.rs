@@ -1,4 +1,4 @@
-//! A tool released on the coupling rings down with the frequency and damping of spring, damper and mass.
+//! A tool released on the coupling rings down at the frequency and damping given by spring, damper and mass.
 
 use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_planar::scene::Scene;
@@ -9,7 +9,7 @@ use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 use std::f64::consts::{PI, TAU};
 
-/// Returns the times, s, at which a tool of 100 g passes the resting hand, and its speed at each, m/s.
+/// Returns the times, s, at which a 100 g tool passes the resting hand, and its speed at each, m/s.
 fn passages(gains: Gains, ticks: u32) -> Vec<(f64, f64)> {
     let mut tool = BodyDescription::new("tool", ShapeDescription::Disc { radius_m: 0.01 });
     tool.mass_kg = Some(0.1);

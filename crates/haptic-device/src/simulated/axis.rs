@@ -21,7 +21,7 @@ pub(super) const MAX_SPANS: u32 = 64;
 const MAX_STOPS: usize = 4;
 
 /// Number of bisections at the start of the search for the time of a stop. They narrow the search to 1/1024 of a span,
-/// in which the relative curvature of the motion is at most 1/1024 too.
+/// where the relative curvature of the motion is also at most 1/1024.
 const HALVINGS: usize = 10;
 
 /// Number of steps in the search for the time of a stop, bisections included. Each secant step after the bisections
@@ -55,7 +55,7 @@ pub(super) struct AxisState {
 /// Inputs of an axis: a constant force and a target that moves at constant velocity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Drive {
-    /// Force of the motor, N.
+    /// Motor force, N.
     pub force_n: f64,
     /// Position of the hand's target, m.
     pub target_m: f64,
@@ -175,7 +175,7 @@ impl AxisModel {
         }
     }
 
-    /// Time at which the axis starts to slide, s, and the direction of the slide; `None` if friction holds the axis for
+    /// Time at which the axis starts to slide, s, and the direction of sliding; `None` if friction holds the axis for
     /// `left_s`.
     fn start_of_slide(&self, state: &AxisState, drive: Drive, left_s: f64) -> Option<(f64, f64)> {
         if state.velocity_m_per_s != 0.0 {
@@ -191,7 +191,7 @@ impl AxisModel {
         (breakaway_s < left_s).then_some((breakaway_s, direction))
     }
 
-    /// Initial conditions of an axis that slides in `direction` (1 or −1). A direction of zero leaves out dry friction.
+    /// Initial conditions of an axis that slides in `direction` (1 or −1). A direction of zero omits dry friction.
     fn push(&self, state: &AxisState, drive: Drive, direction: f64) -> Push {
         let spring_n = self.hand_stiffness_n_per_m * (drive.target_m - state.position_m);
         let damper_n = self.hand_damping_n_s_per_m * drive.target_m_per_s;
@@ -219,7 +219,7 @@ impl AxisModel {
         passes
     }
 
-    /// Advances the axis until it stops and returns the time of the stop, s; `None` if it slides for all of `left_s`.
+    /// Advances the axis until it stops and returns the time of the stop, s; `None` if it slides throughout `left_s`.
     fn slide(&self, state: &mut AxisState, push: &Push, direction: f64, left_s: f64) -> Option<f64> {
         let series = self.series(push);
         let stop_s = first_stop(&series, direction, left_s);
@@ -276,8 +276,8 @@ fn first_stop(series: &Series, direction: f64, left_s: f64) -> Option<f64> {
     }
 }
 
-/// Time at which `value` falls through zero between the times `low`, where it is above zero, and `high`, where it is
-/// below.
+/// Returns the time between `low` and `high` at which `value` falls through zero. `value` is positive at `low` and
+/// negative at `high`.
 ///
 /// Bisects until the curve between the bounds is almost straight, then uses the zero of its secant.
 fn falling_zero(value: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {

@@ -1,14 +1,14 @@
-//! Constant delay from a command to its effect, which need not be a whole number of ticks.
+//! Constant delay from a command to its effect; not necessarily a whole number of ticks.
 
-/// Length of the ring of commands, ticks. It limits the delay.
+/// Length of the command ring, ticks. It limits the delay.
 const REMEMBERED: usize = 128;
 
 /// Maximum delay, s: the length of the ring less one tick for the fraction and one in reserve. Usual delays are below
 /// 0.003 s.
 pub(super) const MAX_DELAY_S: f64 = (REMEMBERED - 2) as f64 * super::TICK_S;
 
-/// A delay that falls short of a whole number of ticks by at most this much counts as that number of ticks, s. Far
-/// below the resolution of any device.
+/// Rounding tolerance, s: a delay at most this far below a whole number of ticks counts as that number. Far below the
+/// resolution of any device.
 const ROUNDING_S: f64 = 1e-12;
 
 /// Delayed commands of one motor.
@@ -22,7 +22,7 @@ pub(super) struct DelayLine {
 }
 
 impl DelayLine {
-    /// Creates a delay line that is filled with zero force. `delay_s` is from zero to [`MAX_DELAY_S`].
+    /// Creates a delay line filled with zero force. `delay_s` must be from zero to [`MAX_DELAY_S`].
     pub fn new(delay_s: f64) -> Self {
         let whole = ((delay_s + ROUNDING_S) / super::TICK_S).floor();
         let fraction_s = (delay_s - whole * super::TICK_S).max(0.0);
@@ -37,14 +37,15 @@ impl DelayLine {
         self.commands_n[self.newest] = command_n;
     }
 
-    /// Forces during this tick, N: first the older command, then the newer one, for the durations of [`Self::parts_s`].
+    /// Forces during this tick, N: first the older command, then the newer one. [`Self::parts_s`] gives their
+    /// durations.
     ///
     /// Real-time: two loads.
     pub fn acting_n(&self) -> [f64; 2] {
         [self.command_before(self.whole_ticks + 1), self.command_before(self.whole_ticks)]
     }
 
-    /// Durations of the two forces of [`Self::acting_n`] in every tick, s.
+    /// Durations of the two forces from [`Self::acting_n`], s; the same in every tick.
     pub fn parts_s(&self) -> [f64; 2] {
         [self.fraction_s, super::TICK_S - self.fraction_s]
     }
@@ -58,7 +59,7 @@ impl DelayLine {
 mod tests {
     use super::*;
 
-    /// Forces, N, and their durations, s, in order, after a single command of 1 N.
+    /// Forces, N, with their durations, s, in order, after a single command of 1 N.
     fn effect_after_one_command(delay_s: f64) -> Vec<(f64, f64)> {
         let mut line = DelayLine::new(delay_s);
         let commands = std::iter::once(1.0).chain(std::iter::repeat_n(0.0, 130));

@@ -3,19 +3,19 @@
 use crate::path::Path;
 use nalgebra::Vector2;
 
-/// Maximum speed of a target that the mouse drags, m/s. Ten times this would feel like an impact.
+/// Maximum speed of a target dragged by the mouse, m/s. Ten times this would feel like an impact.
 const DRAG_SPEED_M_PER_S: f64 = 1.0;
 
-/// Wait from the release of the mouse until the target returns to the path, ticks (2 s).
+/// Time from releasing the mouse until the target returns to the path, ticks (2 s).
 const WAIT_TICKS: u32 = 2000;
 
-/// Wait at the handle of a new tool before the target moves to the start of the path, ticks (1 s). Meanwhile the hand
+/// Time at the handle of a new tool before the target moves to the start of the path, ticks (1 s). Meanwhile the hand
 /// comes to rest and the force ramps up.
 const TAKE_HOLD_TICKS: u32 = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TargetSource {
-    /// The path, whose time advances.
+    /// The path; its time advances.
     Path,
     /// The mouse, at this position.
     Mouse(Vector2<f64>),
@@ -23,12 +23,12 @@ enum TargetSource {
     Handle(Vector2<f64>),
     /// No source: the target rests for this many more ticks.
     Rest(u32),
-    /// The path, to which the target still has to return.
+    /// The path, while the target is still returning to it.
     Return,
 }
 
-/// Moving target of the simulated hand. The time of the path stops while the target is away from the path, so that no
-/// part of the path is skipped and the target returns to a fixed point.
+/// Moving target of the simulated hand. Path time stops while the target is away from the path, so that no part of the
+/// path is skipped and the target returns to a fixed point.
 #[derive(Clone, Debug)]
 pub(super) struct HandTarget {
     path: Option<Path>,
@@ -61,7 +61,7 @@ impl HandTarget {
         }
     }
 
-    /// Restarts the path. Unless the mouse leads, the target first moves to the handle of a new tool.
+    /// Restarts the path. Unless the mouse controls the target, it first moves to the handle of a new tool.
     ///
     /// Real-time: one comparison.
     pub fn call(&mut self, handle_m: Vector2<f64>) {

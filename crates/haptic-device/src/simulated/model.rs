@@ -1,11 +1,11 @@
-//! Parameters of a simulated device and its hand, as device files give them, with their permitted values.
+//! Parameters of a simulated device and its hand, as given in device files, with their valid ranges.
 
 use super::axis::{AxisModel, MAX_SPANS};
 use super::delay::MAX_DELAY_S;
 use crate::contract::MAX_AXES;
 use crate::path::{Path, PathError};
 
-/// The dynamics of a device, one value per axis: the content of `[model]` in a device file.
+/// Device dynamics, one value per axis: the contents of `[model]` in a device file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceModel {
     /// Moving mass at the handle, kg.
@@ -14,7 +14,7 @@ pub struct DeviceModel {
     pub damping_n_s_per_m: [f64; MAX_AXES],
     /// Dry friction, N.
     pub coulomb_n: [f64; MAX_AXES],
-    /// Step of the encoder, m; zero for a perfect encoder.
+    /// Encoder step, m; zero for a perfect encoder.
     pub encoder_step_m: [f64; MAX_AXES],
     /// Delay from a command to its effect, s.
     pub delay_s: [f64; MAX_AXES],
@@ -35,7 +35,7 @@ impl Default for DeviceModel {
     }
 }
 
-/// The simulated hand: the content of `[hand]` in a device file.
+/// The simulated hand: the contents of `[hand]` in a device file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandModel {
     /// Stiffness of the spring between the path and the handle, N/m.
@@ -44,8 +44,8 @@ pub struct HandModel {
     pub damping_n_s_per_m: f64,
     /// Mass of the hand, rigidly attached to the handle, kg.
     pub mass_kg: f64,
-    /// Path of the hand, as rows of t_s, x_m, y_m in the device frame, with linear interpolation between them. Without
-    /// rows, the hand rests at the origin.
+    /// Path of the hand, as rows of t_s, x_m, y_m in the device frame, interpolated linearly. Without rows, the hand
+    /// rests at the origin.
     pub path: Vec<[f64; 3]>,
     /// Whether the path repeats. Its first and last points must then be equal.
     pub looped: bool,
@@ -71,7 +71,7 @@ pub enum ModelError {
         /// Number of axes given.
         axes: u8,
     },
-    /// A value is out of its range.
+    /// A value is out of range.
     Value {
         /// Table and key in the device file.
         key: &'static str,
@@ -80,7 +80,7 @@ pub enum ModelError {
         /// Description of the permitted values.
         wanted: &'static str,
     },
-    /// Springs and dampers are too strong for the mass: a tick would have to be divided into too many spans.
+    /// Springs and dampers are too strong for the mass: a tick would need too many spans.
     TooFast {
         /// Index of the axis, counted from zero.
         axis: usize,
@@ -128,12 +128,13 @@ fn require(key: &'static str, value: f64, (wanted, holds): Range) -> Result<(), 
 }
 
 impl DeviceModel {
-    /// Magnitude at which the force vector saturates, N: the limit of the weaker axis. Saturation keeps the direction.
+    /// Magnitude at which the force vector saturates, N: the limit of the weaker axis. Saturation preserves the
+    /// direction.
     pub fn vector_limit_n(&self, axes: usize) -> f64 {
         self.max_force_n[..axes].iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Checks the number of axes and every value of the axes that exist.
+    /// Checks the number of axes, and every value of those axes.
     pub fn check(&self, axes: u8) -> Result<(), ModelError> {
         if !(1..=MAX_AXES as u8).contains(&axes) {
             return Err(ModelError::Axes { axes });

@@ -1,4 +1,4 @@
-//! Compares the simulated device with a plain integrator with a thousand times finer steps, over many random models.
+//! Compares the simulated device with a plain integrator at a thousand times finer steps, over many random models.
 
 use haptic_device::xorshift::Xorshift;
 use haptic_device::{Device, DeviceModel, Effort, HandModel, MonotonicNs, SimulatedDevice};
@@ -8,7 +8,7 @@ const NOW: MonotonicNs = MonotonicNs(0);
 const FINE_STEPS: u32 = 1000;
 const FINE_S: f64 = 1e-6;
 
-/// One axis by Moreau's time stepping: friction removes speed up to its limit.
+/// One axis, integrated with Moreau's time stepping: friction removes speed up to its limit.
 struct Reference {
     mass_kg: f64,
     damping: f64,
@@ -29,7 +29,7 @@ impl Reference {
         self.position_m += FINE_S * self.velocity;
     }
 
-    /// One tick in which the force changes from `before` to `after` once `delay_s` has passed.
+    /// Advances by one tick. The force changes from `before` to `after` at `delay_s`.
     fn tick(&mut self, before: f64, after: f64, delay_s: f64, from_m: f64, to_m: f64) {
         for step in 0..FINE_STEPS {
             let time_s = f64::from(step) * FINE_S;
@@ -84,7 +84,7 @@ fn target_m(case: &Case, tick: usize) -> f64 {
     from + (to - from) * fraction
 }
 
-/// Maximum distance between device and reference over a run, m, and number of ticks in which the device did not move.
+/// Maximum distance between device and reference over a run, m, and the number of ticks in which the device rested.
 fn compare(case: &Case, random: &mut Xorshift) -> (f64, usize) {
     let mut device = SimulatedDevice::new(1, &case.model, Some(&case.hand)).unwrap();
     let mut reference = reference(case);

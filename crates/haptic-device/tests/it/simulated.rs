@@ -128,7 +128,7 @@ fn a_slowly_pulled_spring_breaks_away_when_it_overcomes_friction() {
     assert!((x_m(&device) - slid).abs() < 1e-12, "{} {slid}", x_m(&device));
 }
 
-/// Instants and speeds of upward passes through zero.
+/// Times and speeds of upward zero crossings.
 fn upward_passes(device: &mut SimulatedDevice, ticks: usize) -> Vec<(f64, f64)> {
     let mut passes = Vec::new();
     for tick in 0..ticks {

@@ -1,4 +1,4 @@
-//! Faults of a serial line: frames are dropped, damaged or delayed at random, reproducibly from a seed.
+//! Serial line faults: frames are dropped, damaged or delayed at random, reproducibly from a seed.
 
 use haptic_device::xorshift::Xorshift;
 use std::collections::VecDeque;
@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 /// Faults to inject into a serial line, with their probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LineFaults {
-    /// Fraction of exchanges that are lost, half of them in each direction.
+    /// Fraction of exchanges lost, half of them in each direction.
     pub drop: f64,
-    /// Fraction of exchanges that are damaged, half of them in each direction.
+    /// Fraction of exchanges damaged, half of them in each direction.
     pub garbage: f64,
-    /// Maximum delay of answers, ns. Delays are random, but answers keep their order.
+    /// Maximum delay of replies, ns. Delays are random, but replies keep their order.
     pub delay_ns: u64,
     /// Random seed.
     pub seed: u64,
 }
 
-/// Numbers of injected faults.
+/// Counts of injected faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCount {
     /// Number of frames lost.
@@ -25,7 +25,7 @@ pub struct FaultCount {
     pub damaged: u64,
 }
 
-/// A serial line that injects faults and delays answers.
+/// A serial line that injects faults and delays replies.
 #[derive(Clone, Debug)]
 pub struct FaultyLine {
     faults: LineFaults,
@@ -35,12 +35,12 @@ pub struct FaultyLine {
 }
 
 impl FaultyLine {
-    /// Creates a line without queued answers.
+    /// Creates a line without queued replies.
     pub fn new(faults: LineFaults) -> Self {
         Self { faults, random: Xorshift::new(faults.seed), late: VecDeque::new(), count: FaultCount::default() }
     }
 
-    /// Returns the numbers of faults injected so far.
+    /// Returns the counts of faults injected so far.
     pub fn count(&self) -> FaultCount {
         self.count
     }
@@ -61,7 +61,7 @@ impl FaultyLine {
         Some(frame)
     }
 
-    /// Applies faults to an answer and, unless it is lost, queues it until it is due.
+    /// Applies faults to a reply and, unless it is lost, queues it until it is due.
     pub fn hold(&mut self, frame: Vec<u8>, now_ns: u64) {
         let wanted_ns = now_ns + (self.random.unit() * self.faults.delay_ns as f64) as u64;
         let due_ns = self.late.back().map_or(wanted_ns, |(before_ns, _)| wanted_ns.max(*before_ns));
@@ -70,13 +70,13 @@ impl FaultyLine {
         }
     }
 
-    /// Removes the next answer that is due and returns it, if there is one.
+    /// Removes and returns the next reply that is due, if any.
     pub fn due(&mut self, now_ns: u64) -> Option<Vec<u8>> {
         let is_due = self.late.front().is_some_and(|(due_ns, _)| *due_ns <= now_ns);
         if is_due { self.late.pop_front().map(|(_, frame)| frame) } else { None }
     }
 
-    /// Due time of the next answer, ns; `None` if no answer is queued.
+    /// Due time of the next reply, ns; `None` if no reply is queued.
     pub fn next_due_ns(&self) -> Option<u64> {
         self.late.front().map(|(due_ns, _)| *due_ns)
     }

@@ -1,6 +1,6 @@
 //! Emulated Haply 2diy. Its protocol has no framing and no watchdog, and the board holds the last torque indefinitely.
-//! A reset clears the setup of the ports and the angles, but leaves the torque on. Bytes that are not a command are
-//! skipped one by one.
+//! A reset clears the port setup and the angles, but leaves the torque on. Bytes that do not form a command are skipped
+//! one by one.
 
 use super::Board;
 use crate::handle::EmulatedHandle;
@@ -12,17 +12,17 @@ use nalgebra::{Matrix2, Vector2};
 /// Maximum length of an incomplete message, bytes; a longer one is dropped.
 const MAX_MESSAGE: usize = 64;
 
-/// Setup of the board, as sent by the host.
+/// Board setup, as sent by the host.
 #[derive(Clone, Debug)]
 struct Ports {
     board: u8,
-    /// For each encoder, in the order of the ports: angle at setup, degrees, and counts per turn.
+    /// For each encoder, in port order: angle at setup, degrees, and counts per turn.
     encoders: [(f32, f32); 2],
-    /// True angles of the joints at setup, rad.
+    /// True joint angles at setup, rad.
     joints_then_rad: Vector2<f64>,
 }
 
-/// An emulated Haply 2diy board with the arm that its motors move.
+/// An emulated Haply 2diy board and the arm moved by its motors.
 pub struct HaplyBoard {
     variant: HaplyVariant,
     model: DeviceModel,
@@ -36,7 +36,7 @@ pub struct HaplyBoard {
 
 impl HaplyBoard {
     /// Creates a board with its arm at the start of the hand's path; the path of the default hand starts at the home
-    /// stop. The arm does not move before the host sends the setup.
+    /// stop. The arm does not move until the host sends the setup.
     ///
     /// # Errors
     /// If the model cannot be simulated.
@@ -47,7 +47,7 @@ impl HaplyBoard {
         Ok(Self { variant, model: *model, hand, handle, ports, collected, torques_n_m, events: Vec::new() })
     }
 
-    /// Angles of the joints, rad; `None` if the handle is outside the range of the links.
+    /// Joint angles, rad; `None` if the handle is out of reach of the links.
     fn joints_rad(&self) -> Option<Vector2<f64>> {
         self.linkage().angles_rad(self.handle.true_state().position_m).ok().map(|angles| near(angles, &self.variant))
     }
@@ -56,7 +56,7 @@ impl HaplyBoard {
         &self.variant.linkage
     }
 
-    /// Handles the first complete message of the received bytes; returns false if there is none.
+    /// Handles the first complete message in the received bytes; returns false if there is none.
     fn take_message(&mut self, out: &mut Vec<Vec<u8>>) -> bool {
         let Some(length) = self.message_length() else { return false };
         if self.collected.len() < length {
@@ -72,7 +72,7 @@ impl HaplyBoard {
         true
     }
 
-    /// Length of the first message of the received bytes, bytes; `None` if it is not known yet.
+    /// Length of the first message in the received bytes, bytes; `None` if it is not known yet.
     fn message_length(&self) -> Option<usize> {
         match *self.collected.first()? {
             0 => Some(2),
@@ -83,7 +83,7 @@ impl HaplyBoard {
         }
     }
 
-    /// Setup for this board number, if there is one.
+    /// Returns the setup for this board number, if any.
     fn ports_of(&self, board: u8) -> Option<&Ports> {
         self.ports.as_ref().filter(|ports| ports.board == board)
     }
@@ -111,7 +111,7 @@ impl HaplyBoard {
         out.push(answer);
     }
 
-    /// Angles of the encoders in the order of the ports, degrees.
+    /// Encoder angles in port order, degrees.
     fn encoders_deg(&self, ports: &Ports) -> [f32; 2] {
         let turned_rad = self.joints_rad().unwrap_or(ports.joints_then_rad) - ports.joints_then_rad;
         let turned = self.variant.by_port([turned_rad.x, turned_rad.y]);
@@ -122,7 +122,7 @@ impl HaplyBoard {
         })
     }
 
-    /// Force of the motors on the handle, N: F = J⁻ᵀ·τ.
+    /// Motor force on the handle, N: F = J⁻ᵀ·τ.
     fn motors_n(&self) -> Vector2<f64> {
         let jacobian = self.joints_rad().and_then(|joints| self.linkage().jacobian(joints).ok());
         let inverse = jacobian.and_then(|jacobian: Matrix2<f64>| jacobian.transpose().try_inverse());
@@ -145,12 +145,12 @@ impl Board for HaplyBoard {
         }
     }
 
-    /// Logs an event. The board does not detect a closed port and holds the last torque.
+    /// Logs an event. The board does not detect that the port was closed, and holds the last torque.
     fn host_left(&mut self) {
         self.events.push("the host left".to_owned());
     }
 
-    /// Resets the board, because it loses its state without power, and returns the arm to the start of the hand's path.
+    /// Resets the board, which loses its state without power, and returns the arm to the start of the hand's path.
     fn unplugged(&mut self) {
         (self.ports, self.torques_n_m) = (None, Vector2::zeros());
         self.collected.clear();
@@ -186,7 +186,7 @@ fn setup_length(message: &[u8]) -> Option<usize> {
     Some(outputs_at + 1 + outputs + 8 * encoders)
 }
 
-/// Angles that differ from `angles_rad` by whole turns and are nearest to home, rad.
+/// Angles nearest to home that differ from `angles_rad` by whole turns, rad.
 fn near(angles_rad: Vector2<f64>, variant: &HaplyVariant) -> Vector2<f64> {
     let home_rad = variant.home_rad();
     let turn = core::f64::consts::TAU;

@@ -22,26 +22,26 @@ use nalgebra::Vector2;
 
 /// Device side of a serial protocol.
 pub trait Board: Send {
-    /// Handles bytes from the host; adds the answers to `out`, one entry per frame.
+    /// Handles bytes from the host and adds the replies to `out`, one entry per frame.
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>);
 
-    /// Advances by a millisecond; adds unsolicited messages to `out`, one entry per frame.
+    /// Advances by one millisecond and adds unsolicited messages to `out`, one entry per frame.
     fn tick(&mut self, out: &mut Vec<Vec<u8>>);
 
-    /// Handles the closing of the port by the host.
+    /// Called when the host closes the port.
     fn host_left(&mut self);
 
-    /// Handles a disconnection, in which the board also loses power. By default, this is the same as a closed port.
+    /// Called when the board is unplugged and loses power. By default, the same as a closed port.
     fn unplugged(&mut self) {
         self.host_left();
     }
 
-    /// Output of the motors: the force on the hand, N; for the Haply 2diy, the torque of each motor, N·m.
+    /// Motor output: the force on the hand, N; for the Haply 2diy, the torque of each motor, N·m.
     fn force_n(&self) -> Vector2<f64>;
 
-    /// The handle of the board, with the hand that holds it.
+    /// The board's handle and the hand that holds it.
     fn handle(&self) -> &EmulatedHandle;
 
-    /// Removes the oldest event and returns its text, if there is one.
+    /// Removes and returns the oldest event text, if any.
     fn next_event(&mut self) -> Option<String>;
 }

@@ -5,7 +5,7 @@ use crate::handle::EmulatedHandle;
 use crate::native::{CobsStream, NativeFirmware, NativeTraits};
 use nalgebra::Vector2;
 
-/// An emulated board that speaks the native protocol on a serial line.
+/// An emulated board with the native protocol on a serial line.
 pub struct NativeBoard {
     firmware: NativeFirmware,
     handle: EmulatedHandle,
@@ -14,7 +14,7 @@ pub struct NativeBoard {
 }
 
 impl NativeBoard {
-    /// Creates a board as it is after power-up.
+    /// Creates a board in its state after power-up.
     pub fn new(traits: NativeTraits, handle: EmulatedHandle) -> Self {
         Self { firmware: NativeFirmware::new(traits), handle, stream: CobsStream::default(), time_us: 0 }
     }

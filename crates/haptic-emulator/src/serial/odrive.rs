@@ -1,5 +1,5 @@
-//! Emulated ODrive with firmware 0.5: a protocol of ASCII lines, properties, a state machine with delays, and a
-//! watchdog that is off by default and, once enabled, runs in every state.
+//! Emulated ODrive with firmware 0.5: an ASCII line protocol, properties, a state machine with delays, and a watchdog
+//! that is off by default and, once enabled, runs in every state.
 
 use super::Board;
 use crate::handle::EmulatedHandle;
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 const IDLE: f64 = 1.0;
 /// Axis state with the motor on.
 const CLOSED_LOOP: f64 = 8.0;
-/// Error code of an expired watchdog.
+/// Error code for an expired watchdog.
 const WATCHDOG_EXPIRED: f64 = 2048.0;
 
-/// Delay from the request of a state to its entry, ms.
+/// Delay from requesting a state to entering it, ms.
 const CHANGES_AFTER_MS: u32 = 3;
 /// Maximum length of a property value in a reply, characters.
 const MAX_VALUE_LENGTH: usize = 9;
@@ -29,14 +29,14 @@ pub struct OdriveBoard {
     properties: BTreeMap<String, f64>,
     torque_n_m: f64,
     unfed_s: f64,
-    /// Requested axis state, and the number of milliseconds until it is entered.
+    /// Requested axis state, and milliseconds until it is entered.
     requested: Option<(f64, u32)>,
     events: Vec<String>,
 }
 
 impl OdriveBoard {
-    /// Creates a motor controller as it is after power-up. `handle` has one axis and moves by `lever_m` per radian of
-    /// the motor.
+    /// Creates a motor controller in its state after power-up. `handle` has one axis and moves by `lever_m` per radian
+    /// of the motor.
     pub fn new(lever_m: f64, handle: EmulatedHandle) -> Self {
         let known = [
             ("fw_version_major", 0.0),
@@ -99,7 +99,7 @@ impl OdriveBoard {
         }
     }
 
-    /// Enters the requested axis state after its delay; enters the idle state instead if there is an error.
+    /// Enters the requested axis state after its delay, or the idle state if there is an error.
     fn change_state(&mut self) {
         match &mut self.requested {
             None => {}
@@ -157,7 +157,7 @@ impl Board for OdriveBoard {
         self.handle.advance(Vector2::new(self.motor_n_m() / self.lever_m, 0.0));
     }
 
-    /// Logs an event. The motor controller does not detect a closed port; only its watchdog stops the motor.
+    /// Logs an event. The motor controller does not detect that the port was closed; only its watchdog stops the motor.
     fn host_left(&mut self) {
         self.events.push("the host left".to_owned());
     }

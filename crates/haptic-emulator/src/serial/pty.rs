@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A pseudo-terminal in place of a serial port.
+/// A pseudo-terminal used in place of a serial port.
 #[derive(Debug)]
 pub struct Pty {
     far: fs::File,
@@ -20,7 +20,7 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Creates a pseudo-terminal. `link` is the path of a symbolic link to its port, if any. The new link replaces an
+    /// Creates a pseudo-terminal. `link`, if any, is the path of a symbolic link to its port. The new link replaces an
     /// existing link, but never a file.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Pty {
         self.host_is_there
     }
 
-    /// Waits for bytes from the host, but no longer than `within`.
+    /// Waits for bytes from the host, for at most `within`.
     ///
     /// # Errors
     /// If the system call fails.
@@ -61,7 +61,7 @@ impl Pty {
         Ok(())
     }
 
-    /// Reads bytes that the host has sent and returns their number; zero if there are none. Does not wait.
+    /// Reads bytes sent by the host and returns their number; zero if there are none. Does not wait.
     pub fn read(&mut self, buffer: &mut [u8]) -> usize {
         let count = self.far.read(buffer).unwrap_or(0);
         // Bytes prove that a host is connected.
@@ -85,7 +85,7 @@ impl Drop for Pty {
     }
 }
 
-/// Sets the port to raw mode. The settings remain after the port is closed, as long as the device end is open.
+/// Sets the port to raw mode. The settings persist after the port is closed, as long as the device end is open.
 fn make_raw(name: &Path) -> io::Result<()> {
     let near = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty())?;
     let mut settings = tcgetattr(&near)?;

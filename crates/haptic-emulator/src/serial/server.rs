@@ -14,38 +14,38 @@ use std::time::Duration;
 /// Period of a board, ns: one millisecond.
 const TICK_NS: u64 = 1_000_000;
 
-/// Maximum lag that the server catches up with, ns. After a longer stall, the lost time is skipped.
+/// Maximum lag that the server catches up on, ns. After a longer stall, the lost time is skipped.
 const MAX_LAG_NS: u64 = 20 * TICK_NS;
 
-/// Options of a served board.
+/// Options for serving a board.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServeOptions {
     /// Path of a symbolic link to the port, if any.
     pub link: Option<PathBuf>,
     /// Faults to inject into the line.
     pub faults: LineFaults,
-    /// Time from the start to the disconnection; `None` for no disconnection.
+    /// Time until the disconnection; `None` for no disconnection.
     pub dies_after: Option<Duration>,
     /// Duration of the disconnection at [`Self::dies_after`].
     pub dead_for: Duration,
     /// Duration of the emulation; `None` for no limit.
     pub ends_after: Option<Duration>,
-    /// CSV file, if any, with one row per millisecond: time, position of the handle and force of the motors.
+    /// CSV file, if any, with one row per millisecond: time, handle position and motor force.
     pub trace: Option<PathBuf>,
 }
 
 /// Summary of a finished emulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServeSummary {
-    /// Numbers of faults injected into the line.
+    /// Counts of faults injected into the line.
     pub faults: FaultCount,
-    /// Number of milliseconds emulated, without those skipped after a stall.
+    /// Number of milliseconds emulated, excluding time skipped after stalls.
     pub ticks: u64,
-    /// Largest net energy that the motors delivered to the hand over any interval of time, J.
+    /// Largest net energy that the motors delivered to the hand over any time interval, J.
     pub given_most_j: f64,
 }
 
-/// Serves a board until `stop` is set or [`ServeOptions::ends_after`] has passed, and returns a summary. Calls `log`
+/// Serves a board until `stop` is set or [`ServeOptions::ends_after`] has elapsed, and returns a summary. Calls `log`
 /// for each event, with the time since the start, s, and a text.
 ///
 /// # Errors
@@ -77,9 +77,9 @@ struct Server<'b> {
     /// Origin of the board's time, ns: millisecond k is due at `start_ns` + k ms. Moves forward when time is skipped.
     start_ns: u64,
     ticks: u64,
-    /// Millisecond, in the board's time, of the last bytes from the host.
+    /// Millisecond, in board time, in which the host last sent bytes.
     heard_tick: u64,
-    /// Silence of the host before its last bytes, ms.
+    /// Duration of the host's silence before its last bytes, ms.
     silent_before_ms: u64,
     was_unplugged: bool,
     trace: Trace,
@@ -151,7 +151,7 @@ impl<'b> Server<'b> {
         Ok(())
     }
 
-    /// Waits for the next millisecond, the next delayed answer, or bytes from the host.
+    /// Waits for the next millisecond, the next delayed reply, or bytes from the host.
     fn wait(&mut self) -> io::Result<()> {
         let next_tick_ns = self.start_ns + (self.ticks + 1) * TICK_NS;
         let until_ns = self.line.next_due_ns().map_or(next_tick_ns, |due_ns| due_ns.min(next_tick_ns));
@@ -228,9 +228,8 @@ impl<'b> Server<'b> {
         }
     }
 
-    /// Logs each motor that starts or stops. A stop is logged with the silence of the host, in the board's time: the
-    /// silence since its last bytes or the silence before them, whichever is longer, because those bytes may have
-    /// stopped the motor.
+    /// Logs each motor that starts or stops. A stop is logged with the host's silence, in board time: since its last
+    /// bytes or before them, whichever is longer, because those bytes may have stopped the motor.
     fn log_motors(&mut self, log: &mut dyn FnMut(f64, &str)) {
         let force_n = self.board.force_n();
         for axis in 0..2 {
@@ -244,7 +243,7 @@ impl<'b> Server<'b> {
     }
 }
 
-/// CSV file with the position of the handle and the force of the motors, if requested.
+/// CSV file with handle position and motor force, if requested.
 struct Trace(Option<BufWriter<File>>);
 
 impl Trace {

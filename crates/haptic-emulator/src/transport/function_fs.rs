@@ -1,4 +1,4 @@
-//! A USB device on the kernel's FunctionFS. Its USB controller is looped back to a host.
+//! A USB device on the kernel's FunctionFS, with its USB controller looped back to a host.
 //!
 //! The device is served through the files of a mounted FunctionFS: `ep0` carries descriptors and control requests,
 //! `ep1` is the interrupt-in endpoint, and `ep2` is the interrupt-out endpoint.
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// A gadget with its connection state and the audit of its host.
 pub struct Socket {
     gadget: Gadget,
-    /// Copy of the gadget in its state after power-up.
+    /// Copy of the gadget in its power-up state.
     fresh: Gadget,
     accountant: HostAuditor,
     is_plugged: bool,
@@ -41,7 +41,7 @@ impl Socket {
         }
     }
 
-    /// Advances a connected gadget to the present time. Returns an unsolicited report, if any.
+    /// Advances a connected gadget to the current time. Returns an unsolicited report, if any.
     fn step(&mut self) -> Option<Vec<u8>> {
         if !self.is_plugged {
             return None;
@@ -63,7 +63,7 @@ pub type SharedSocket = Arc<Mutex<Socket>>;
 /// Maximum length of a packet on a full-speed interrupt endpoint, bytes.
 const PACKET_BYTES: usize = 64;
 
-/// Capacity of the queue of reports to the host; small, so that no report in it is old.
+/// Capacity of the queue of reports to the host; small, so that queued reports are recent.
 const REPORTS_WAITING: usize = 2;
 
 /// Descriptors of one HID interface with an interrupt endpoint in each direction, polled every millisecond.
@@ -76,7 +76,7 @@ fn interface(report_descriptor_bytes: usize) -> Vec<u8> {
     bytes
 }
 
-/// First two writes to `ep0`: the descriptors for full speed, and an empty table of strings.
+/// Returns the first two writes to `ep0`: the full-speed descriptors and an empty string table.
 fn introduction(report_descriptor_bytes: usize) -> (Vec<u8>, Vec<u8>) {
     const DESCRIPTORS_MAGIC: u32 = 3;
     const STRINGS_MAGIC: u32 = 2;
@@ -154,8 +154,8 @@ const EVENT_BYTES: usize = 12;
 /// Waits up to a second for the next event; returns `None` if no complete event arrived.
 ///
 /// Waits with `poll`, because a blocking read holds a lock of the USB function. A disconnection first queues its event
-/// and then takes the same lock. A reader that starts its next read between the two would block the disconnection
-/// forever.
+/// and then takes the same lock. A reader that starts its next read between these two steps would block the
+/// disconnection forever.
 fn next_event(control: &mut File) -> io::Result<Option<[u8; EVENT_BYTES]>> {
     const SOON_US: u64 = 1_000_000;
     if !wait(control, now_us() + SOON_US)? {
@@ -197,7 +197,7 @@ fn serve_control(mut control: File, descriptor: &[u8], shared: &SharedSocket) {
     }
 }
 
-/// Answers a control request. An unknown request for data is rejected by a transfer in the opposite direction.
+/// Answers a control request. Rejects an unknown request for data with a transfer in the opposite direction.
 fn answer_setup(control: &mut File, setup: &Setup, descriptor: &[u8], shared: &SharedSocket) {
     const TO_HOST: u8 = 0x80;
     const GET_DESCRIPTOR: (u8, u8) = (0x81, 0x06);
@@ -239,7 +239,7 @@ fn serve_output(mut output: File, shared: &SharedSocket, answers: &SyncSender<Ve
     }
 }
 
-/// Sends reports to the host as the host requests them. Without a host, the reports are dropped.
+/// Sends reports to the host on request. Without a host, the reports are dropped.
 fn serve_input(mut input: File, shared: &SharedSocket, reports: &Receiver<Vec<u8>>) {
     while let Ok(report) = reports.recv() {
         match input.write_all(&report) {

@@ -20,7 +20,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Answers the host on the line, and advances and audits the gadget every millisecond, until `until_us`.
+/// Answers the host on the line, and steps and audits the gadget every millisecond, until `until_us`.
 ///
 /// # Errors
 /// If a read or write fails, for example because the line hangs up.

@@ -1,4 +1,4 @@
-//! A HID device without USB hardware, through the kernel's `uhid`.
+//! A HID device without USB hardware, using the kernel's `uhid`.
 
 use super::{now_us, wait};
 use crate::audit::HostAuditor;
@@ -25,7 +25,7 @@ mod event {
     pub const SET_REPORT_REPLY: u32 = 14;
 }
 
-/// Identity that the emulated device reports to the kernel.
+/// Identity reported by the emulated device to the kernel.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// Human-readable name.
@@ -36,7 +36,7 @@ pub struct Identity {
     pub descriptor: Vec<u8>,
 }
 
-/// A device registered with the kernel. Dropping the value removes the device from the kernel.
+/// A device registered with the kernel. Dropping it removes the device from the kernel.
 pub struct Uhid {
     file: File,
 }
@@ -92,7 +92,7 @@ impl Uhid {
         Ok(Self { file })
     }
 
-    /// Handles requests of the kernel, and advances and audits the gadget every millisecond, until `until_us`.
+    /// Handles requests from the kernel, and steps and audits the gadget every millisecond, until `until_us`.
     ///
     /// # Errors
     /// If a read from or write to the kernel fails.

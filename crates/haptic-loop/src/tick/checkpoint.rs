@@ -1,5 +1,5 @@
-//! Checkpoint of the whole loop after a tick. Another loop that reads the checkpoint continues with the same bits.
-//! Recordings that start in the middle of a run, and black boxes, begin with a checkpoint.
+//! Checkpoint of the whole loop after a tick. Another loop that reads the checkpoint continues bit for bit. Recordings
+//! that start in the middle of a run, and black boxes, begin with a checkpoint.
 //!
 //! The device is not part of a checkpoint: its readings are recorded, and a replay supplies them.
 
@@ -9,7 +9,7 @@ use crate::world::World;
 use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, archive_output};
 use haptic_planar::state::State;
 
-/// Maximum number of words for everything in the loop except the world.
+/// Maximum number of words in a checkpoint, excluding the world.
 const WORDS_BESIDES: usize = 192;
 
 impl World {
@@ -20,7 +20,7 @@ impl World {
 }
 
 impl HapticLoop {
-    /// Writes to `image` everything that lasts from tick to tick; call it between two ticks. Real-time: one pass over
+    /// Writes everything that lasts from tick to tick to `image`; call it between two ticks. Real-time: one pass over
     /// the dynamic bodies and near pairs of the world, about a nanosecond per word.
     pub fn write_checkpoint(&self, image: &mut Checkpoint) {
         let mut out = image.begin();

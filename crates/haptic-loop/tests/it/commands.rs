@@ -8,7 +8,7 @@ use haptic_loop::settings::{MappingSettings, Safety};
 use haptic_loop::tick::HapticLoop;
 use nalgebra::Vector2;
 
-/// Returns a loop that has pressed on the floor for half a second with full force.
+/// Returns a loop that has pressed on the floor with full force for half a second.
 fn pressing() -> HapticLoop {
     let path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [1.5, 0.0, 0.003]];
     let mut rendering = rendering(simulated(Some(&hand(&path))), world(&floor_and_tool(9.81)), &settings(400.0, 0.1));

@@ -10,7 +10,7 @@ use haptic_loop::tick::HapticLoop;
 use haptic_testing::assert_no_allocator_calls;
 use nalgebra::Vector2;
 
-/// Returns a loop that is engaged and presses on the floor after tick 1999. Faults of the plan may begin at tick 2000.
+/// Returns a loop that is engaged and presses on the floor by tick 1999. Faults of the plan may begin at tick 2000.
 fn pressing(plan: FaultPlan) -> HapticLoop {
     let path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [1.5, 0.0, 0.003]];
     let device = FaultyDevice::new(simulated(Some(&hand(&path))), plan);

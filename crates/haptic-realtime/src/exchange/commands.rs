@@ -1,32 +1,32 @@
 //! Requests to the loop, on a bounded crossbeam channel.
 //!
-//! There are many senders and one receiver, which only polls. Because no receiver blocks in `recv`, a send wakes no
-//! thread, and a poll of an empty channel is two atomic loads.
+//! There are many senders and one receiver, which only polls. Because the receiver never blocks in `recv`, a send wakes
+//! no thread, and polling an empty channel costs two atomic loads.
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-/// Creates a queue that holds up to `capacity` commands and returns its two ends.
+/// Creates a command queue with room for `capacity` commands and returns its two ends.
 pub fn commands<T: Send>(capacity: usize) -> (CommandSender<T>, CommandReceiver<T>) {
     let (sender, receiver) = bounded(capacity);
     (CommandSender { sender }, CommandReceiver { receiver })
 }
 
-/// The sending end of a queue of commands; clone it for every sender.
+/// Sending end of a command queue; clone it for every sender.
 #[derive(Debug)]
 pub struct CommandSender<T> {
     sender: Sender<T>,
 }
 
-/// The receiving end of a queue of commands, in the loop.
+/// Receiving end of a command queue, in the loop.
 #[derive(Debug)]
 pub struct CommandReceiver<T> {
     receiver: Receiver<T>,
 }
 
-/// Reason why a command was not accepted, with the command itself.
+/// Reason why a command was not accepted, together with the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
-    /// The loop has not caught up with earlier commands: try again later.
+    /// The queue is full, because the loop is still processing earlier commands; try again later.
     Full(T),
     /// The loop has ended.
     Disconnected(T),
@@ -50,7 +50,7 @@ impl<T> Clone for CommandSender<T> {
 }
 
 impl<T> CommandSender<T> {
-    /// Queues a command without waiting; returns the command in an error if it is not accepted.
+    /// Queues a command without waiting. If it is not accepted, the error contains it.
     pub fn send(&self, command: T) -> Result<(), TrySendError<T>> {
         self.sender.try_send(command).map_err(|refused| match refused {
             crossbeam_channel::TrySendError::Full(command) => TrySendError::Full(command),
@@ -60,10 +60,9 @@ impl<T> CommandSender<T> {
 }
 
 impl<T> CommandReceiver<T> {
-    /// Returns the commands to handle in this tick, oldest first, at most `most` of them; the remaining ones wait for
-    /// the next tick.
-    /// Real-time: no allocation, at most `most` polls. The loop must not drop commands that own heap memory: it sends
-    /// them to another thread through a ring.
+    /// Returns the commands to handle in this tick, oldest first, at most `most` of them; the rest wait for the next
+    /// tick. The loop must not drop commands that own heap memory; it sends them to another thread through a ring.
+    /// Real-time: no allocation, at most `most` polls.
     pub fn poll(&self, most: usize) -> impl Iterator<Item = T> + '_ {
         self.receiver.try_iter().take(most)
     }

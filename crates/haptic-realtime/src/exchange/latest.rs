@@ -1,6 +1,6 @@
 //! Exchange of the newest value through a triple buffer: writer and reader each own a slot and swap it with the third.
 
-/// Creates a latest-value exchange and returns its two ends. Until the first publication, the reader reads `initial`.
+/// Creates a latest-value exchange and returns its two ends. Before the first publication, the reader sees `initial`.
 pub fn latest<T: Clone + Send>(initial: T) -> (LatestWriter<T>, LatestReader<T>) {
     let (input, output) = triple_buffer::triple_buffer(&initial);
     (LatestWriter { input }, LatestReader { output })
@@ -19,14 +19,14 @@ pub struct LatestReader<T: Send> {
 }
 
 impl<T: Send> LatestWriter<T> {
-    /// Publishes `value`. Real-time: wait-free, one move and one atomic swap. The value of an earlier publication is
-    /// dropped here, so `T` should own no heap memory when the loop is the writer.
+    /// Publishes `value`. Real-time: wait-free, one move and one atomic swap. This drops an earlier value, so `T`
+    /// should not own heap memory if the loop is the writer.
     pub fn publish(&mut self, value: T) {
         self.input.write(value);
     }
 
-    /// Publishes the writer's slot after `fill` has updated it, for values too large to move. The slot holds the value
-    /// of some earlier publication, not necessarily the last. Real-time: wait-free, the cost of `fill` and one swap.
+    /// Updates the writer's slot with `fill` and publishes it, for values too large to move. The slot contains some
+    /// earlier value, not necessarily the last. Real-time: wait-free, the cost of `fill` and one swap.
     pub fn publish_with(&mut self, fill: impl FnOnce(&mut T)) {
         fill(self.input.input_buffer_mut());
         self.input.publish();
@@ -39,7 +39,7 @@ impl<T: Send> LatestReader<T> {
         self.output.read()
     }
 
-    /// Returns the newest value if it was published since the last read, otherwise `None`. Real-time: wait-free.
+    /// Returns the newest value if it was published since the last read, or `None`. Real-time: wait-free.
     pub fn read_if_new(&mut self) -> Option<&T> {
         if self.output.update() { Some(self.output.output_buffer()) } else { None }
     }

@@ -1,8 +1,8 @@
 //! Wait-free exchanges between the loop and the rest of the process.
 //!
-//! - [`latest`]: exchange of the newest value only (snapshots); older values are overwritten.
-//! - [`ring`]: exchange of every value in order (telemetry, records); when the ring is full, the new value is dropped
-//!   and counted.
+//! - [`latest`]: passes on only the newest value (snapshots); older values are overwritten.
+//! - [`ring`]: passes on every value in order (telemetry, records); when the ring is full, new values are dropped and
+//!   counted.
 //! - [`commands`]: requests to the loop, which polls a bounded number of them per tick.
 
 mod commands;

@@ -1,9 +1,9 @@
-//! Exchange of every value in order, through a wait-free single-producer single-consumer ring of fixed capacity.
+//! Passes on every value in order, through a wait-free single-producer single-consumer ring of fixed capacity.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Creates a ring that holds up to `capacity` values and returns its two ends.
+/// Creates a ring with room for `capacity` values and returns its two ends.
 pub fn ring<T: Send>(capacity: usize) -> (RingWriter<T>, RingReader<T>) {
     let (producer, consumer) = rtrb::RingBuffer::new(capacity);
     let dropped = Arc::new(AtomicU64::new(0));
@@ -25,8 +25,8 @@ pub struct RingReader<T> {
 }
 
 impl<T> RingWriter<T> {
-    /// Pushes `value` and returns true; when the ring is full, drops the value, counts it and returns false.
-    /// Real-time: wait-free, about 0.1 µs.
+    /// Pushes `value` and returns true. If the ring is full, drops and counts the value and returns false. Real-time:
+    /// wait-free, about 0.1 µs.
     pub fn push(&mut self, value: T) -> bool {
         let pushed = self.producer.push(value).is_ok();
         if !pushed {
@@ -35,14 +35,13 @@ impl<T> RingWriter<T> {
         pushed
     }
 
-    /// Lower bound of the number of free slots; the reader may free more at any time. Real-time: one atomic load.
+    /// Lower bound on the number of free slots; the reader may free more at any time. Real-time: one atomic load.
     pub fn room(&self) -> usize {
         self.producer.slots()
     }
 
-    /// Pushes `value` and returns true if at least `reserve` slots stay free; otherwise drops the value, counts it and
-    /// returns false.
-    /// Real-time: as [`RingWriter::push`].
+    /// Pushes `value` and returns true if at least `reserve` slots stay free. Otherwise, drops and counts the value and
+    /// returns false. Real-time: same as [`RingWriter::push`].
     pub fn push_with_reserve(&mut self, reserve: usize, value: T) -> bool {
         if self.room() > reserve {
             return self.push(value);
@@ -51,7 +50,7 @@ impl<T> RingWriter<T> {
         false
     }
 
-    /// Number of values dropped since the start for lack of free slots. Real-time: one atomic load.
+    /// Number of values dropped so far because the ring was full. Real-time: one atomic load.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -68,14 +67,14 @@ impl<T> RingReader<T> {
         self.consumer.pop().ok()
     }
 
-    /// Removes and returns the values present at the call, and no later ones, so that a fast writer cannot occupy the
-    /// reader forever.
+    /// Removes and returns the values present when it is called, but no later ones, so that a fast writer cannot occupy
+    /// the reader forever.
     pub fn drain(&mut self) -> impl Iterator<Item = T> + '_ {
         let available = self.consumer.slots();
         (0..available).map_while(|_| self.pop())
     }
 
-    /// Number of values dropped since the start for lack of free slots.
+    /// Number of values dropped so far because the ring was full.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

@@ -21,14 +21,14 @@ const HYPERVISOR: Check =
     Check { id: "hypervisor", what: "a host can preempt a core of a virtual machine at any time" };
 const STEAL: Check = Check { id: "steal", what: "time that the host gave to other machines since boot" };
 
-/// Longest exit latency of an idle state that is accepted without a warning, µs.
+/// Longest exit latency of an idle state accepted without a warning, µs.
 const SLOW_EXIT_US: u64 = 20;
 
 /// Clock sources that the vDSO reads without entering the kernel.
 const QUICK_CLOCK_SOURCES: [&str; 5] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource"];
 
-/// Smallest fraction of stolen time that gives a warning, per mille.
+/// Smallest fraction of stolen time that causes a warning, per mille.
 const STEAL_WARN_PER_MILLE: u64 = 1;
 
 pub(super) fn inspect(machine: &Machine, cpu: Option<usize>) -> Vec<Finding> {
@@ -93,7 +93,7 @@ fn judge_governor(governor: Option<&str>) -> Finding {
     }
 }
 
-/// Name and exit latency, µs, of the enabled idle state that takes longest to leave.
+/// Name and exit latency, µs, of the enabled idle state with the longest exit latency.
 fn slowest_exit(machine: &Machine, cpu: Option<usize>) -> Option<(String, u64)> {
     let folder = format!("sys/devices/system/cpu/cpu{}/cpuidle", cpu?);
     let states = machine.names(&folder).into_iter().filter_map(|state| {
@@ -139,7 +139,7 @@ fn judge_clock_source(source: Option<&str>) -> Finding {
     }
 }
 
-/// Whether the content of `/proc/cpuinfo` has the flag that x86 hosts set for their guests.
+/// Whether `/proc/cpuinfo` has the flag that x86 hypervisors set for their guests.
 fn runs_under_hypervisor(cpu_info: &str) -> bool {
     let flags = cpu_info.lines().find(|line| line.starts_with("flags"));
     flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
@@ -153,7 +153,7 @@ fn judge_hypervisor(is_guest: bool) -> Finding {
     }
 }
 
-/// Fraction of the time since boot that the host gave to other machines, per mille, from the content of `/proc/stat`.
+/// Fraction of the time since boot that the host gave to other virtual machines, per mille, from `/proc/stat`.
 fn stolen_per_mille(stat: &str) -> Option<u64> {
     let total_line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     // user nice system idle iowait irq softirq steal; guest times are already in user and nice.

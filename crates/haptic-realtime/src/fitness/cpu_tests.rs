@@ -1,4 +1,4 @@
-//! Tests of the checks with samples from other machines.
+//! Tests of the CPU checks, with samples from other machines.
 
 use super::super::Verdict;
 use super::*;

@@ -1,4 +1,4 @@
-//! Checks of access to device ports and of their use by other programs.
+//! Checks whether device ports are accessible and not in use by other programs.
 //!
 //! No port is opened: opening a serial port raises its DTR line, which resets many boards.
 
@@ -77,8 +77,8 @@ fn processes(machine: &Machine) -> Vec<u32> {
     machine.names("proc").iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Serial ports that are open, each with the id of a process that has it open. Without privileges, only the user's own
-/// processes are visible.
+/// Open serial ports, each with the id of a process that has it open. Without privileges, only the user's own processes
+/// are visible.
 fn ports_in_use(machine: &Machine, ports: &[String]) -> Vec<(String, u32)> {
     let mut in_use = Vec::new();
     if ports.is_empty() {
@@ -94,7 +94,7 @@ fn ports_in_use(machine: &Machine, ports: &[String]) -> Vec<(String, u32)> {
     in_use
 }
 
-/// Name of the serial port that is the `target` of an open file's link; `None` if the target is not one of `ports`.
+/// Name of the serial port that an open file's link points to; `None` if `target` is not one of `ports`.
 fn port_name(target: PathBuf, ports: &[String]) -> Option<String> {
     let name = target.strip_prefix("/dev").ok()?.to_str()?.to_owned();
     ports.contains(&name).then_some(name)

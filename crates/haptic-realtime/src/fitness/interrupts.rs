@@ -17,7 +17,7 @@ pub(super) fn inspect(machine: &Machine, cpu: Option<usize>) -> Vec<Finding> {
     vec![judge(&routed, cpu)]
 }
 
-/// Interrupt numbers of the xHCI controllers, from the content of `/proc/interrupts`.
+/// Interrupt numbers of the xHCI controllers, from `/proc/interrupts`.
 fn usb_interrupts(interrupts: &str) -> Vec<u32> {
     let usb_lines = interrupts.lines().filter(|line| line.contains("xhci"));
     usb_lines.filter_map(|line| line.split_once(':')?.0.trim().parse().ok()).collect()

@@ -1,4 +1,4 @@
-//! Self-test of the bare loop, and grades for its results and for the link of a device.
+//! Self-test of the bare loop, and grades for its results and for a device link.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ const WAKE: Check = Check { id: "wake-latency", what: "worst wake-up latency of 
 const ROUND_TRIPS: Check =
     Check { id: "device-round-trips", what: "fraction of ticks with an answer of the device in time" };
 
-/// Worst-case wake-up latency up to which the grade is excellent, ns. The grades are those used for machine tools.
+/// Worst-case wake-up latency limit for an excellent grade, ns. The grades are the ones used for machine tools.
 const EXCELLENT_NS: u64 = 20_000;
-/// Worst-case wake-up latency up to which the grade is good, ns.
+/// Worst-case wake-up latency limit for a good grade, ns.
 const GOOD_NS: u64 = 50_000;
-/// Worst-case wake-up latency up to which the grade is usable, ns: half of a tick at 1 kHz is still left.
+/// Worst-case wake-up latency limit for a usable grade, ns; half of a tick at 1 kHz.
 const USABLE_NS: u64 = 500_000;
 
 /// Fraction of ticks answered in time below which a link gets a warning.
@@ -54,7 +54,7 @@ pub fn grade_wake_latency(timing: &LoopTiming) -> Finding {
     }
 }
 
-/// Grades the link of a device by the fraction of ticks answered in time, `answered` of `asked`.
+/// Grades a device link by the fraction of ticks answered in time: `answered` of `asked`.
 pub fn grade_round_trips(answered: u64, asked: u64) -> Finding {
     if asked == 0 {
         return ROUND_TRIPS.fail("no request was sent", "run the test with a device connected");

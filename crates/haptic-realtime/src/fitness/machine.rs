@@ -10,27 +10,27 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The machine on which this program runs.
+    /// Returns the machine running this program.
     pub fn this() -> Self {
         Self::at("/")
     }
 
-    /// A machine whose files are under `root`.
+    /// Returns a machine whose files are under `root`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// Location of a file that is given relative to the root, such as `proc/stat`.
+    /// Returns the path of a file given relative to the root, such as `proc/stat`.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Text of a file without surrounding white space; `None` if it cannot be read.
+    /// Returns the text of a file without surrounding white space; `None` if it cannot be read.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.path(path)).ok().map(|text| text.trim().to_owned())
     }
 
-    /// Names of the entries of `folder`, sorted; empty if the folder cannot be read.
+    /// Returns the names of the entries of `folder`, sorted; empty if the folder cannot be read.
     pub(super) fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -38,13 +38,13 @@ impl Machine {
         names
     }
 
-    /// Target of the symbolic link at `path`; `None` if there is no link or it cannot be read.
+    /// Returns the target of the symbolic link at `path`; `None` if there is no link or it cannot be read.
     pub(super) fn link(&self, path: &str) -> Option<PathBuf> {
         fs::read_link(self.path(path)).ok()
     }
 }
 
-/// Value of `key=value` on the kernel's command line; empty for a bare `key`, and `None` if the key is missing.
+/// Returns the value of `key=value` on the kernel command line; empty for a bare `key`, `None` if the key is missing.
 pub(super) fn command_line_value<'a>(command_line: &'a str, key: &str) -> Option<&'a str> {
     let mut words = command_line.split_whitespace();
     words.find_map(|word| match word.split_once('=') {

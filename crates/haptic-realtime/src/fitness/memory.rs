@@ -1,4 +1,4 @@
-//! Checks of memory locking and swap.
+//! Checks memory locking and swap.
 
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::CapabilitySet;
@@ -20,8 +20,8 @@ pub(super) fn inspect(machine: &Machine) -> Vec<Finding> {
     vec![judge_lock(lock, thread_starts), judge_limit(holds_capability(CapabilitySet::IPC_LOCK), limit_bytes), swap]
 }
 
-/// Locks all memory, starts a thread with memory locked, and unlocks the memory. Returns the result of the lock and
-/// whether the thread started.
+/// Locks all memory, starts a thread, and unlocks the memory. Returns the result of the lock and whether the thread
+/// started.
 fn try_lock() -> (MemoryLock, bool) {
     let lock = lock_memory();
     let thread_starts = std::thread::Builder::new().spawn(|| ()).is_ok_and(|thread| thread.join().is_ok());

@@ -1,8 +1,8 @@
-//! Checks whether this machine is fit for a 1 kHz loop, and names remedies.
+//! Checks whether this machine is fit for a 1 kHz loop, and suggests remedies.
 //!
 //! Every check yields a [`Finding`], with a remedy if there is a problem. Reading `/proc` and `/sys` is separate from
-//! evaluation: the evaluations are pure functions of texts and numbers, tested with samples from other machines. A
-//! check fails only if the loop would be unreliable; a problem that only increases latency is a warning.
+//! evaluation: the evaluations are pure functions of text and numbers, tested with samples from other machines. A check
+//! fails only if the loop would be unreliable; a problem that merely increases latency is a warning.
 //!
 //! Run the checks only in a process without a loop: the memory check locks all memory and then unlocks it.
 
@@ -42,7 +42,7 @@ pub struct Finding {
     pub id: &'static str,
     /// Severity.
     pub verdict: Verdict,
-    /// Subject of the check and why it matters.
+    /// Subject of the check, and why it matters.
     pub what: &'static str,
     /// Measured value, as text.
     pub measured: String,
@@ -50,7 +50,7 @@ pub struct Finding {
     pub remedy: Option<String>,
 }
 
-/// Name and subject of a check, which its findings share.
+/// Name and subject of a check, shared by its findings.
 #[derive(Debug, Clone, Copy)]
 struct Check {
     id: &'static str,
@@ -92,14 +92,14 @@ pub fn inspect(machine: &Machine) -> Vec<Finding> {
     findings
 }
 
-/// Runs all checks, and a self-test of the bare loop for the duration `live`.
+/// Runs all checks, including a self-test of the bare loop that lasts `live`.
 pub fn inspect_and_measure(machine: &Machine, live: Duration) -> Vec<Finding> {
     let mut findings = inspect(machine);
     findings.push(live_finding(live));
     findings
 }
 
-/// Starts a real-time thread, which ends immediately, and returns what it was granted. The thread locks no memory and
+/// Starts a real-time thread that ends immediately, and returns the granted properties. The thread locks no memory and
 /// sets no limit, so nothing needs to be restored.
 fn try_thread() -> std::io::Result<Granted> {
     let request = ThreadRequest { lock_memory: false, runaway_limit: None, ..ThreadRequest::default() };

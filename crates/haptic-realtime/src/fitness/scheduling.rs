@@ -1,4 +1,4 @@
-//! Checks of real-time scheduling: kernel, privileges and limits.
+//! Checks real-time scheduling: kernel, privileges and limits.
 
 use std::io;
 
@@ -19,7 +19,7 @@ const THROTTLING: Check =
 const GROUP_BUDGET: Check =
     Check { id: "cgroup-rt-budget", what: "a control group without a real-time budget refuses SCHED_FIFO" };
 
-/// Shortest RLIMIT_RTTIME that is accepted without a warning, µs; a late tick does not reach it.
+/// Shortest RLIMIT_RTTIME accepted without a warning, µs; a late tick stays below it.
 const SHORTEST_RTTIME_US: u64 = 50_000;
 
 pub(super) fn inspect(machine: &Machine, trial: &io::Result<Granted>) -> Vec<Finding> {
@@ -35,7 +35,7 @@ pub(super) fn inspect(machine: &Machine, trial: &io::Result<Granted>) -> Vec<Fin
     ]
 }
 
-/// Judges by the version line of `uname`, because `/sys/kernel/realtime` existed only while PREEMPT_RT was a separate
+/// Evaluates the version line of `uname`, because `/sys/kernel/realtime` existed only while PREEMPT_RT was a separate
 /// patch.
 fn judge_preemption(version: &str) -> Finding {
     if version.contains("PREEMPT_RT") || version.contains("PREEMPT RT") {
@@ -103,15 +103,15 @@ fn judge_throttling(runtime_us: Option<i64>, period_us: Option<i64>) -> Finding 
     }
 }
 
-/// Real-time budget of the control group of this process, µs; `None` if the group has none. Only control groups of
-/// version 1 have one.
+/// Real-time budget of this process's control group, µs; `None` if the group has none. Only version 1 control groups
+/// have one.
 fn group_budget_us(machine: &Machine) -> Option<i64> {
     let groups = machine.text("proc/self/cgroup")?;
     let group = cpu_group(&groups)?;
     machine.text(&format!("sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"))?.parse().ok()
 }
 
-/// Path of the control group for the `cpu` controller, from the content of `/proc/self/cgroup`.
+/// Path of the control group for the `cpu` controller, from `/proc/self/cgroup`.
 fn cpu_group(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;

@@ -15,13 +15,13 @@ use super::{Granted, HIGHEST_PRIORITY, Policy, ThreadRequest};
 use crate::memory::{LockedMemory, MemoryLock};
 use crate::system_calls::{self, KernelSchedule};
 
-/// Requests of the calling thread to the system. A trait, so that tests can inject refusals.
+/// Requests of the calling thread to the system. This is a trait so that tests can inject refusals.
 pub(super) trait Authority {
     fn set_fifo(&mut self, priority: u8) -> io::Result<()>;
     fn reset_on_fork(&mut self) -> io::Result<()>;
     fn limit_runaway(&mut self, limit: Duration) -> io::Result<()>;
     fn pin(&mut self, cpu: usize) -> bool;
-    /// Highest priority that an unprivileged thread may have: RLIMIT_RTPRIO.
+    /// Returns RLIMIT_RTPRIO, the highest priority permitted without privileges.
     fn priority_limit(&mut self) -> u8;
     fn isolated_cpus(&mut self) -> Vec<usize>;
     fn affinity(&mut self) -> io::Result<Vec<usize>>;
@@ -64,7 +64,7 @@ fn pin(choice: CpuChoice, authority: &mut impl Authority, reasons: &mut Vec<Stri
     }
 }
 
-/// Requests SCHED_FIFO, at a lower priority if RLIMIT_RTPRIO allows only that. Returns whether it was granted.
+/// Requests SCHED_FIFO, at a lower priority if RLIMIT_RTPRIO requires it. Returns whether it was granted.
 fn prioritise(wanted: u8, authority: &mut impl Authority, reasons: &mut Vec<String>) -> bool {
     let priority = wanted.clamp(1, HIGHEST_PRIORITY);
     if priority != wanted {

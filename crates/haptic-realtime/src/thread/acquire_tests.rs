@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A system with four cores that keeps state and refuses the requests that a test selects.
+/// A fake system with four cores that keeps state and refuses the requests selected by a test.
 struct FakeAuthority {
     highest_fifo_priority: u8,
     priority_limit: u8,

@@ -41,9 +41,8 @@ impl FromStr for CpuChoice {
 /// Returns the cores to try for `"auto"`, best first.
 ///
 /// Isolated cores come first. Isolation removes them from the usual affinity mask, but pinning to them is still
-/// allowed. Core 0 comes last because Linux puts timekeeping and most interrupts there. Among the remaining cores, the
-/// one with the highest number comes first: with the usual numbering, it is the farthest from the hyperthread sibling
-/// of core 0.
+/// allowed. Core 0 comes last because Linux puts timekeeping and most interrupts there. The remaining cores come in
+/// descending order: with the usual numbering, the highest is farthest from the hyperthread sibling of core 0.
 pub(super) fn candidates(allowed: &[usize], isolated: &[usize]) -> Vec<usize> {
     let mut ordinary: Vec<usize> = allowed.iter().copied().filter(|cpu| !isolated.contains(cpu)).collect();
     ordinary.sort_unstable_by_key(|cpu| (*cpu == 0, std::cmp::Reverse(*cpu)));
@@ -53,12 +52,12 @@ pub(super) fn candidates(allowed: &[usize], isolated: &[usize]) -> Vec<usize> {
     best_first
 }
 
-/// Parses a list of cores in the kernel's notation, such as `0-3,8,10-11`; malformed parts are left out.
+/// Parses a list of cores in the kernel's notation, such as `0-3,8,10-11`; malformed parts are ignored.
 pub fn parse_cpu_list(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(parse_range).flatten().collect()
 }
 
-/// Upper bound for core numbers, so that a malformed range stays short.
+/// Upper bound on core numbers, which limits the length of a malformed range.
 const MOST_CPUS: usize = 8192;
 
 fn parse_range(part: &str) -> Option<std::ops::RangeInclusive<usize>> {

@@ -1,16 +1,16 @@
 //! Starts the pinned thread with real-time priority, and reports what was granted.
 //!
-//! The new thread requests everything and then reads it back from the kernel: [`Granted`] is what the thread has, not
-//! what was requested. Without privileges the thread runs under the normal policy, and the reasons name what was
-//! refused and how to get it. The caller decides whether that is sufficient.
+//! The new thread requests everything and then reads it back from the kernel: [`Granted`] describes what the thread
+//! has, not what was requested. Without privileges the thread runs under the normal policy, and the reasons state what
+//! was refused and how to obtain it. The caller decides whether that is sufficient.
 //!
 //! There are two safeguards:
-//! - `SCHED_RESET_ON_FORK`: threads and processes that the thread starts do not inherit the real-time priority.
-//! - `RLIMIT_RTTIME`: a real-time thread that computes for [`ThreadRequest::runaway_limit`] without sleeping makes the
-//!   kernel kill the process with SIGXCPU. Without the limit, a body that never sleeps would occupy its core long after
-//!   every device has lost contact with it. The end of the process closes the device and lets a service manager restart
-//!   the process. The limit applies to the process, counts only time on a core, and is by default 500 times the period
-//!   of 1 ms, so that a host that stalls a virtual machine does not trigger it.
+//! - `SCHED_RESET_ON_FORK`: threads and processes started by the thread do not inherit the real-time priority.
+//! - `RLIMIT_RTTIME`: if a real-time thread computes for [`ThreadRequest::runaway_limit`] without sleeping, the kernel
+//!   kills the process with SIGXCPU. Without the limit, a body that never sleeps would occupy its core long after
+//!   every device has lost contact with it. The end of the process closes the device and lets a service manager
+//!   restart the process. The limit applies to the process, counts only time on a core, and defaults to 500 periods of
+//!   1 ms, so that a host that stalls a virtual machine does not trigger it.
 
 mod acquire;
 mod cpu_choice;
@@ -30,12 +30,12 @@ use crate::memory::{LockedMemory, MemoryLock, lock_memory};
 use crate::runner::panic_text;
 use acquire::{LinuxAuthority, acquire};
 
-/// Highest real-time priority that is requested. At 99, a loop would compete with the watchdog and migration threads of
-/// the kernel.
+/// Highest real-time priority that can be requested. At 99, a loop would compete with the kernel's watchdog and
+/// migration threads.
 pub const HIGHEST_PRIORITY: u8 = 98;
 
-/// Part of the stack that prefaulting does not touch, bytes: the part already in use and the part that the C library
-/// needs.
+/// Part of the stack that prefaulting does not touch, bytes: the part already in use and the part needed by the C
+/// library.
 const STACK_RESERVE_BYTES: usize = 64 << 10;
 
 /// Smallest stack of a thread, bytes.
@@ -50,12 +50,12 @@ pub struct ThreadRequest {
     pub priority: u8,
     /// Core on which the thread runs.
     pub cpu: CpuChoice,
-    /// Size of the stack, bytes. All of it except a reserve is touched before the body starts.
+    /// Stack size, bytes. All of it except a reserve is touched before the body starts.
     pub stack_bytes: usize,
     /// Whether to lock the memory of the process.
     pub lock_memory: bool,
-    /// Maximum time that a real-time thread may compute without sleeping; beyond it, the kernel kills the process.
-    /// `None` sets no limit.
+    /// Maximum time that a real-time thread may compute without sleeping before the kernel kills the process. `None`
+    /// sets no limit.
     pub runaway_limit: Option<Duration>,
 }
 
@@ -80,11 +80,11 @@ pub enum Policy {
     Fifo,
     /// SCHED_OTHER: the thread shares the core fairly with others.
     Normal,
-    /// Another policy, by its `SCHED_…` number, which the process has inherited.
+    /// Another policy inherited by the process, by its `SCHED_…` number.
     Other(i32),
 }
 
-/// Properties that a thread was granted, read back from the kernel.
+/// Properties granted to a thread, read back from the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Granted {
     /// Scheduling policy.
@@ -95,7 +95,7 @@ pub struct Granted {
     pub cpu: Option<usize>,
     /// Extent of the memory lock of the process.
     pub locked_memory: LockedMemory,
-    /// Whether threads and processes that the thread starts do not inherit the real-time policy.
+    /// Whether threads and processes started by the thread do not inherit the real-time policy.
     pub resets_on_fork: bool,
     /// Reason and remedy for every refused request; empty if everything was granted.
     pub reasons: Vec<String>,
@@ -108,7 +108,7 @@ impl Granted {
     }
 }
 
-/// Error for a panic in the body of a thread, with the message of the panic.
+/// Error for a panic in the body of a thread, with the panic message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadPanic(pub String);
 
@@ -129,13 +129,13 @@ pub struct RealtimeThread<R> {
 }
 
 impl<R> RealtimeThread<R> {
-    /// Properties that the thread was granted, read back before its body starts.
+    /// Returns the properties granted to the thread, read back before its body started.
     pub fn granted(&self) -> &Granted {
         &self.granted
     }
 
-    /// Moves all other threads of the process, and those that they start later, off the core of this thread. Does
-    /// nothing if the thread is not pinned, or if there is no other core.
+    /// Moves all other threads of the process, and the threads they start later, off the core of this thread. Does
+    /// nothing if the thread is not pinned or there is no other core.
     ///
     /// # Errors
     /// If the system rejects the change.
@@ -148,10 +148,10 @@ impl<R> RealtimeThread<R> {
         self.handle.is_finished()
     }
 
-    /// Waits until the body ends and returns its result; a panic becomes an error with the message of the panic.
+    /// Waits until the body ends and returns its result.
     ///
     /// # Errors
-    /// If the body panicked.
+    /// If the body panicked; the error contains the panic message.
     pub fn join(self) -> Result<R, ThreadPanic> {
         self.handle.join().map_err(|payload| ThreadPanic(panic_text(payload.as_ref())))
     }
@@ -159,8 +159,8 @@ impl<R> RealtimeThread<R> {
 
 /// Starts `body` on a new thread with as much of `request` as the system grants.
 ///
-/// Returns once the granted properties have been read back; `body` receives the same [`Granted`]. Fails only if no
-/// thread can be started.
+/// Returns once the granted properties have been read back; `body` receives the same [`Granted`]. Fails only if the
+/// thread cannot be started.
 pub fn spawn<R, F>(request: ThreadRequest, body: F) -> io::Result<RealtimeThread<R>>
 where
     R: Send + 'static,
@@ -182,7 +182,7 @@ where
     Ok(RealtimeThread { handle, id, granted })
 }
 
-/// Prepares the calling thread, which is the new one, and returns what it was granted.
+/// Prepares the calling thread, which is the new one, and returns its granted properties.
 fn settle(request: &ThreadRequest, memory_lock: Option<MemoryLock>, stack_bytes: usize) -> Granted {
     crate::memory::prefault_stack(stack_bytes - STACK_RESERVE_BYTES);
     // The kernel maps the clock's page at the first read, and no lock covers that page: trigger the page fault now.

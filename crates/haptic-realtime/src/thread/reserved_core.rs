@@ -1,15 +1,15 @@
-//! Keeps the other threads of the process off the core that the loop runs on.
+//! Keeps the other threads of the process off the loop's core.
 //!
 //! A thread with the normal policy is preempted immediately, except while the kernel executes a non-preemptible section
-//! on its behalf. For example, sending a frame through the network stack takes tens of microseconds, by which the loop
-//! would wake up late. Threads on other cores do not delay the loop.
+//! on its behalf. For example, sending a frame through the network stack takes tens of microseconds, which would delay
+//! the loop. Threads on other cores do not delay the loop.
 
 use std::io;
 
 use rustix::thread::{Pid, sched_getaffinity, sched_setaffinity};
 
-/// Removes `cpu` from the affinity of every thread of the process except `owner`. Threads that they start later inherit
-/// the affinity. A thread that has no other core keeps `cpu`: on a machine with one core there is nothing to do.
+/// Removes `cpu` from the affinity of every thread of the process except `owner`. Threads started later inherit the
+/// affinity. A thread with no other core keeps `cpu`, so on a single-core machine nothing changes.
 pub(super) fn reserve_core(cpu: usize, owner: Pid) -> io::Result<()> {
     for task in std::fs::read_dir("/proc/self/task")? {
         let name = task?.file_name();

@@ -1,4 +1,4 @@
-//! Nothing that the loop calls allocates or frees memory. A counting allocator checks this thread.
+//! Nothing that the loop calls allocates or frees memory. A counting allocator verifies this for the calling thread.
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -52,7 +52,7 @@ fn polling_commands_does_not_allocate() {
     assert_eq!(calls, 0);
 }
 
-/// A clock that wakes 2.5 periods late at even deadlines, so that overruns are tested too.
+/// A clock that wakes 2.5 periods late at even deadlines, to test overruns as well.
 struct StutteringClock(u64);
 
 impl Clock for StutteringClock {

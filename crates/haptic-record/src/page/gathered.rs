@@ -1,8 +1,8 @@
-//! Ticks of a recording as columns, reduced to fewer points where a plot cannot show all of them.
+//! Ticks of a recording as columns, reduced to fewer points where a plot cannot show them all.
 
 use crate::tick_message::TickMessage;
 
-/// Largest number of points in a plot. If a recording has more ticks, each point shows the range of several ticks.
+/// Maximum number of points in a plot. If a recording has more ticks, each point shows the range of several ticks.
 const MOST_POINTS: usize = 12_000;
 
 /// Columns of a recording, all of the same length, and counts over all ticks. World frame, SI units.
@@ -25,7 +25,7 @@ pub struct TickColumns {
     pub faults: u64,
 }
 
-/// Reduced column: the minimum and maximum over the ticks that each point represents.
+/// A reduced column: the minimum and maximum over the ticks represented by each point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thinned {
     /// Minimum at each point; the value itself if every tick has its own point.
@@ -66,7 +66,7 @@ impl TickColumns {
         self.tick.is_empty()
     }
 
-    /// Returns true if wake-up latencies or compute times were measured.
+    /// Returns true if wake-up latency or compute time was measured.
     pub fn has_clock(&self) -> bool {
         self.late_ns.iter().any(|late| *late > 0) || self.compute_ns.iter().any(|compute| *compute > 0)
     }
@@ -77,7 +77,7 @@ impl TickColumns {
         x.iter().zip(y).map(|(x, y)| f64::from(*x).hypot(f64::from(*y))).collect()
     }
 
-    /// Returns the number of ticks that each point of a plot represents.
+    /// Returns the number of ticks represented by each point of a plot.
     pub fn ticks_per_point(&self) -> usize {
         self.len().div_ceil(MOST_POINTS).max(1)
     }
@@ -87,7 +87,7 @@ impl TickColumns {
         self.tick.chunks(self.ticks_per_point()).map(|ticks| ticks[0] as f64 / 1000.0).collect()
     }
 
-    /// Reduces a column to as many points as [`Self::times_s`] returns.
+    /// Reduces a column to the number of points returned by [`Self::times_s`].
     pub fn thinned(&self, column: impl Iterator<Item = f64>) -> Thinned {
         let step = self.ticks_per_point();
         let values: Vec<f64> = column.collect();

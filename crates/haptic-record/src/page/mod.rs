@@ -11,23 +11,23 @@ use gathered::TickColumns;
 use haptic_planar::scene::Scene;
 use std::fmt::Write;
 
-/// Contents of the page in addition to the ticks.
+/// Contents of the page other than the ticks.
 pub struct Facts<'a> {
     /// Name of the recording.
     pub title: String,
-    /// Settings as keys and values, in the order in which they are listed.
+    /// Settings as keys and values, in display order.
     pub settings: Vec<(String, String)>,
-    /// Names and texts of the files of the run.
+    /// Names and texts of the files used in the run.
     pub texts: Vec<(String, String)>,
-    /// Events, in the order in which they are listed.
+    /// Events, in display order.
     pub events: Vec<EventLine>,
     /// Scene at the start of the recording.
     pub scene: &'a Scene,
-    /// Warnings to show at the top of the page, for example that the recording is truncated.
+    /// Warnings for the top of the page, for example that the recording is truncated.
     pub warnings: Vec<String>,
 }
 
-/// Line in the list of events.
+/// A line in the list of events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventLine {
     /// World time of the event, s: the tick number times 1 ms.
@@ -38,7 +38,7 @@ pub struct EventLine {
     pub text: String,
 }
 
-/// Largest number of events listed on the page.
+/// Maximum number of events listed on the page.
 const EVENTS_LISTED: usize = 500;
 
 /// Returns the complete page as HTML.
@@ -103,7 +103,7 @@ fn texts(texts: &[(String, String)]) -> String {
     texts.iter().map(one).collect()
 }
 
-/// Escapes the characters of a text that HTML interprets.
+/// Escapes the characters that have a special meaning in HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! Data of the plots, in the form that the page's script expects.
+//! Plot data, in the form expected by the page's script.
 
 use super::Facts;
 use super::gathered::{Thinned, TickColumns};
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 /// Level of events that are not warnings.
 const INFORMATION: u8 = 2;
-/// Largest number of points of a scatter plot or a path.
+/// Maximum number of points in a scatter plot or path.
 const MAX_DOTS: usize = 4000;
-/// Histogram bars per decade. A bar is wider than the 3 % to which durations are stored.
+/// Number of histogram bars per decade. A bar is wider than the 3 % precision of stored durations.
 const BARS_PER_DECADE: f64 = 16.0;
 /// Period of the loop, µs.
 const PERIOD_US: f64 = 1000.0;
@@ -53,7 +53,7 @@ fn add_to_legend(plot: &mut Value, name: &str, colour: &str) {
     }
 }
 
-/// Rounds to four decimals, which is more than a plot shows and keeps the text short.
+/// Rounds to four decimals, which is more precise than a plot and keeps the text short.
 fn rounded(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| (value * 1e4).round() / 1e4 + 0.0).collect()
 }
@@ -176,8 +176,8 @@ fn outlines(scene: &Scene, body: &Body) -> Vec<Value> {
     pieces.iter().map(|piece| json!({ "points": rounded(piece), "colour": body.colour, "fixed": body.fixed })).collect()
 }
 
-/// Returns the bounds of the map, mm: smallest x and y, then largest x and y. They enclose the paths and the dynamic
-/// bodies at their start, with a margin; fixed bodies may extend beyond them.
+/// Returns the bounds of the map, mm: smallest x and y, then largest x and y. They enclose the paths and the initial
+/// positions of the dynamic bodies, with a margin; fixed bodies may extend beyond them.
 fn bounds(scene: &Scene, hand: &[[f64; 2]], tool: &[[f64; 2]]) -> [f64; 4] {
     let starts = scene.bodies.iter().filter(|body| !body.fixed).flat_map(|body| {
         let (centre_m, _) = body.start_pose();

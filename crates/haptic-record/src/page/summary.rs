@@ -3,13 +3,13 @@
 use super::gathered::TickColumns;
 use crate::spectrum::{Line, dominant, spectrum};
 
-/// Largest number of dominant frequencies listed.
+/// Maximum number of dominant frequencies listed.
 const FREQUENCIES_NAMED: usize = 3;
 const RATE_HZ: f64 = 1000.0;
 /// Normal force above which friction is evaluated, N; below it the ratio is too uncertain.
 pub(super) const PRESSED_N: f64 = 0.05;
 
-/// Mean, RMS, value with the largest magnitude, and standard deviation of one quantity.
+/// Mean, RMS, value of largest magnitude, and standard deviation of one quantity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     mean: f64,
@@ -21,13 +21,13 @@ pub(super) struct Moments {
 pub(super) struct Summary {
     rows: Vec<(&'static str, &'static str, Moments)>,
     force: Moments,
-    /// Spectrum of the magnitude of the force.
+    /// Spectrum of the force magnitude.
     pub(super) spectrum: Vec<Line>,
     pub(super) peaks: Vec<Line>,
     /// Fraction of ticks in which the tool is in contact with a body.
     contact_share: f64,
-    /// Effective coefficient of friction: the ratio of tangential to normal force that 99 % of the ticks with a normal
-    /// force above [`PRESSED_N`] do not exceed.
+    /// Effective coefficient of friction: the 99th percentile of the ratio of tangential to normal force, over the
+    /// ticks with a normal force above [`PRESSED_N`].
     pub(super) friction: Option<f64>,
 }
 

@@ -1,8 +1,8 @@
-//! Sends invalid and excessive requests to a running daemon until the daemon ends, and counts the responses.
+//! Sends invalid and excessive requests to a running daemon until it ends, and counts the responses.
 //!
 //!     hostile-client ADDRESS:PORT
 //!
-//! Each round consists of 500 concurrent connections, a body of 10 MB, a WebSocket message of 10 MB, malformed JSON, a
+//! Each round consists of 500 concurrent connections, a 10 MB body, a 10 MB WebSocket message, malformed JSON, a
 //! foreign origin, a foreign host, and paths that lead out of the page's folder. The program prints one JSON object
 //! with the number of rounds, the count of each status for each kind of request (`0` if the connection was closed
 //! without a response), and the kinds of invalid requests that were accepted.
@@ -19,7 +19,7 @@ const LARGE_BYTES: usize = 10 << 20;
 /// Time without a response after which a connection counts as closed.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Counts of statuses by kind of request.
+/// Counts of status codes by kind of request.
 type Responses = BTreeMap<&'static str, BTreeMap<u16, usize>>;
 
 fn main() {
@@ -58,7 +58,7 @@ fn round(address: &str, responses: &mut Responses) {
     record("large message", large_message(address));
 }
 
-/// Opens all connections before reading the first response, and returns the statuses.
+/// Opens all connections before reading the first response, and returns the status codes.
 fn flood(address: &str) -> Vec<u16> {
     let request = format!("GET /api/state HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     let connect = |_| {
@@ -76,7 +76,7 @@ fn exchange(address: &str, request: &[u8]) -> u16 {
     status(stream)
 }
 
-/// Opens a stream and sends one frame of 10 MB. Returns 200 if the stream stays open, otherwise zero.
+/// Opens a stream and sends one 10 MB frame. Returns 200 if the stream stays open, otherwise zero.
 fn large_message(address: &str) -> u16 {
     let Ok(mut stream) = Stream::open(address, 1, TIMEOUT) else { return 0 };
     let _ = stream.send_text(&"x".repeat(LARGE_BYTES));
@@ -88,7 +88,7 @@ fn large_message(address: &str) -> u16 {
     200
 }
 
-/// Returns the status of the response; zero if there is none.
+/// Returns the status code of the response; zero if there is none.
 fn status(mut stream: TcpStream) -> u16 {
     let _ = stream.set_read_timeout(Some(TIMEOUT));
     let mut start = [0; 12];

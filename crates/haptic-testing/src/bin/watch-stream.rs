@@ -1,10 +1,10 @@
-//! Reads the stream of a running daemon as the page does, until the daemon ends, and prints the age of the states.
+//! Reads the stream of a running daemon like the page does, until the daemon ends, and prints the age of the states.
 //!
 //!     watch-stream [--stalled] [--lead] ADDRESS:PORT
 //!
-//! Opens four streams of 60 frames per second. With `--stalled`, four clients request such streams and never read them,
-//! and a fifth, which reads one frame per second, waits for the end. With `--lead`, the first stream sets the hand's
-//! target like a mouse. Prints one JSON object, with times in ms:
+//! Opens four streams of 60 frames per second. With `--stalled`, these four clients never read their streams, and a
+//! fifth, which reads one frame per second, waits for the end. With `--lead`, the first stream sets the hand's target
+//! like a mouse. Prints one JSON object, with times in ms:
 //!
 //! - `tick_to_client`: time from the start of a tick to the arrival of its state at a client. The daemon sends the
 //!   start time of the tick; daemon and client use the same clock.
@@ -16,18 +16,18 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::time::Duration;
 
-/// Number of clients that read or, with `--stalled`, of those that never read.
+/// Number of clients that read or, with `--stalled`, that never read.
 const CLIENTS: usize = 4;
 /// Frame rate that the page requests, Hz.
 const HZ: u32 = 60;
-/// Time without a message after which the daemon counts as gone.
+/// Time without a message after which the daemon is considered gone.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Successive targets of the mouse, world frame, m; above everything in the default scene.
+/// Successive mouse targets, world frame, m; above everything in the default scene.
 const TARGETS_M: [[f64; 2]; 2] = [[0.0, 0.08], [0.01, 0.08]];
 /// Time at each target, s; enough for the hand to come to rest.
 const REST_S: f64 = 0.7;
-/// Displacement above which the hand has moved, m: two encoder steps of the simulated device, more than its position
-/// varies at rest.
+/// Displacement above which the hand counts as moved, m: two encoder steps of the simulated device, which is more than
+/// its position varies at rest.
 const MOVED_M: f64 = 2e-5;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -84,8 +84,8 @@ fn read_stream(address: &str, hz: u32, leads: bool) -> Result<Measured, Box<dyn 
     Ok(measured)
 }
 
-/// Mouse that repeatedly moves the hand's target when the hand is at rest, and finds the first sample in which the hand
-/// has moved.
+/// A mouse that repeatedly moves the hand's target once the hand is at rest, and finds the first sample in which the
+/// hand has moved.
 #[derive(Default)]
 struct Mouse {
     moves: usize,
@@ -96,7 +96,7 @@ struct Mouse {
 }
 
 impl Mouse {
-    /// Evaluates a state and returns the next target when one is due.
+    /// Evaluates a state and returns the next target if one is due.
     fn update(&mut self, state: &Value, delays_ns: &mut Vec<f64>) -> Option<[f64; 2]> {
         if let Some(moved_ns) = self.first_motion_ns(state) {
             delays_ns.push(moved_ns - self.moved_target_ns);
@@ -123,7 +123,7 @@ impl Mouse {
     }
 }
 
-/// Returns a value of a message as a number. A missing number becomes NaN, which is visible in the output.
+/// Returns a value of a message as a number. A missing number becomes NaN, which shows up in the output.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }

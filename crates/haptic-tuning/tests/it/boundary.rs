@@ -1,4 +1,4 @@
-//! Compares the stability boundaries, and tests the proposed gains on measured devices.
+//! Compares the stability limits, and tests the proposed gains on measured devices.
 
 use crate::common::{measured, random_device};
 use haptic_coupling::coupling::Gains;

@@ -14,7 +14,7 @@ fn devices() -> u64 {
     std::env::var("HAPTIC_TUNING_DEVICES").map_or(30, |text| text.parse().expect("a whole number of devices"))
 }
 
-/// Returns name, estimate, true value and tolerance of each measured quantity.
+/// Returns the name, estimate, true value and tolerance of each measured quantity.
 fn compared(found: &AxisEstimate, model: &DeviceModel) -> [(&'static str, Interval, f64, f64); 5] {
     let step_m = match found.grid {
         EncoderStep::Step(step_m) => step_m,
@@ -87,7 +87,7 @@ fn intervals_contain_the_truth_most_of_the_time() {
     assert!(held * 100 >= 85 * all, "{held} of {all} intervals of 95 % hold the truth");
 }
 
-/// Device that scales efforts by `gain` and saturates at `limit_n`.
+/// A device that scales efforts by `gain` and saturates at `limit_n`.
 struct Weak {
     device: SimulatedDevice,
     limit_n: f64,

@@ -1,4 +1,4 @@
-//! Integration tests of this crate in one program: one link step instead of one for each file.
+//! Integration tests of this crate, in one binary to save link time.
 
 mod boundary;
 mod common;

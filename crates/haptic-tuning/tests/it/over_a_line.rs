@@ -1,4 +1,4 @@
-//! Measures boards through the protocol of a serial line in virtual time, with stalls of the host at chosen times.
+//! Measures boards through a serial protocol in virtual time, with the host stalling at chosen times.
 
 use haptic_backends::protocol::{OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const TICK_NS: u64 = 1_000_000;
 
-/// Board and the host's halves of its protocol, connected without a port.
+/// A board and the host's halves of its protocol, connected without a port.
 struct Linked {
     board: NativeBoard,
     session: Box<OpenSession>,
@@ -89,7 +89,7 @@ impl Device for Linked {
     fn close(&mut self) {}
 }
 
-/// Runs a measurement. Before each tick, `stall` returns the number of periods that the host misses; it may also change
+/// Runs a measurement. Before each tick, `stall` returns the number of periods that the host misses; it may also modify
 /// the device.
 fn run(device: &mut Linked, mut stall: impl FnMut(u32, &mut Linked) -> u32) -> (Experiment, End) {
     let mut experiment = Experiment::new(1, &MeasurementLimits { force_n: 4.0, travel_m: 0.02 });

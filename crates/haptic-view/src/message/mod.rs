@@ -8,7 +8,7 @@ pub mod timing;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Message as text, shared by all clients.
+/// Text of a message, shared by all clients.
 pub type Text = Arc<str>;
 
 /// Converts a message to JSON text.
@@ -17,7 +17,7 @@ pub fn json(message: &impl Serialize) -> String {
     serde_json::to_string(message).unwrap_or_default()
 }
 
-/// Inserts the key `type`, which distinguishes the messages of the stream, before the other keys of an object.
+/// Inserts the key `type`, which identifies the messages of the stream, before the other keys of an object.
 pub fn with_type(kind: &str, object: &str) -> String {
     let rest = object.strip_prefix('{').unwrap_or("}");
     let comma = if rest.starts_with('}') { "" } else { "," };

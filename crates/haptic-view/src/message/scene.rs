@@ -1,4 +1,4 @@
-//! Scene: everything about a world that does not change while it runs.
+//! Scene message: everything about a world that does not change while it runs.
 
 use haptic_planar::math::rotate;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
@@ -6,7 +6,7 @@ use haptic_planar::scene::{Body, Scene};
 use nalgebra::Vector2;
 use serde::Serialize;
 
-/// Message with a scene.
+/// A scene, as a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SceneMessage {
     /// Number of the scene within a run, counted from 1. Each state carries the number of its scene.
@@ -25,7 +25,7 @@ pub struct SceneMessage {
     pub bounds_m: [[f64; 2]; 2],
 }
 
-/// Body of a scene.
+/// A body of a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BodyMessage {
     /// Unique name of the body.
@@ -36,13 +36,13 @@ pub struct BodyMessage {
     pub shape: ShapeMessage,
     /// Radius by which the outline is grown, m.
     pub rounding_m: f64,
-    /// Position of the body's frame at the start, world frame, m.
+    /// Initial position of the body's frame, world frame, m.
     pub position_m: [f64; 2],
-    /// Angle of the body at the start, rad, anticlockwise.
+    /// Initial angle of the body, rad, anticlockwise.
     pub angle_rad: f64,
     /// Colour, `#rrggbb`.
     pub colour: String,
-    /// Collision layer. Bodies of different layers do not collide.
+    /// Collision layer. Bodies in different layers do not collide.
     pub layer: i32,
     /// Coulomb friction coefficient.
     pub friction: f64,
@@ -64,14 +64,14 @@ pub enum ShapeMessage {
     PolygonM(Vec<[f64; 2]>),
     /// Capsule along the x axis.
     CapsuleM {
-        /// Distance between the centres of the ends, m.
+        /// Distance between the centres of the two ends, m.
         length_m: f64,
         /// Radius of the ends, m.
         radius_m: f64,
     },
 }
 
-/// Tool of a scene.
+/// The tool of a scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolMessage {
     /// Index of the tool's body.
@@ -82,7 +82,7 @@ pub struct ToolMessage {
     pub handle_m: [f64; 2],
 }
 
-/// Message with the built-in scenes.
+/// The built-in scenes, as a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScenesMessage {
     /// All built-in scenes.
@@ -91,7 +91,7 @@ pub struct ScenesMessage {
     pub current: String,
 }
 
-/// Built-in scene.
+/// A built-in scene.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SceneEntry {
     /// Name of the scene.
@@ -103,7 +103,7 @@ pub struct SceneEntry {
 }
 
 impl SceneMessage {
-    /// Creates the message for a scene from its description and the scene built from it.
+    /// Creates a message from a scene and its description.
     pub fn new(scene_id: u64, name: &str, description: &SceneDescription, scene: &Scene) -> Self {
         let bodies =
             description.bodies.iter().zip(&scene.bodies).map(|(description, built)| body(description, built)).collect();

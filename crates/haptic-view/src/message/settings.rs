@@ -4,24 +4,24 @@ use haptic_coupling::coupling::Gains;
 use haptic_loop::settings::Safety;
 use serde::Serialize;
 
-/// Message with all settings, the device, and the stability margins.
+/// All settings, the device and the stability margins, as a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingsMessage {
     /// Gains, with the keys of `[coupling]` in a profile.
     pub coupling: Gains,
-    /// Limits of the force and of the gains in the viewer.
+    /// Limits on the force, and on the gains that can be set in the viewer.
     pub limits: LimitsMessage,
     /// Safety settings, with the keys of `[safety]` in a profile.
     pub safety: Safety,
     /// Stability margins of the coupling.
     pub stability: StabilityMessage,
-    /// Device in use.
+    /// The device in use.
     pub device: DeviceMessage,
     /// Version of the daemon.
     pub version: String,
 }
 
-/// Limits in the viewer: the largest force, and the minimum and maximum of each gain.
+/// Limits in the viewer: the maximum force, and the minimum and maximum of each gain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are complete, unit included")]
 pub struct LimitsMessage {
@@ -32,7 +32,7 @@ pub struct LimitsMessage {
     pub angular_damping_n_m_s_per_rad: [f64; 2],
 }
 
-/// Stability margins of the coupling on the device in use, and the regions of passive and of stable gains.
+/// Stability margins of the coupling on the device in use, and the regions of passive and stable gains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StabilityMessage {
     /// Whether the coupling is passive with any hand, even without the tank.
@@ -54,12 +54,12 @@ pub struct RegionPoint {
     pub stiffness_stable_n_per_m: f64,
 }
 
-/// Device in use.
+/// The device in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceMessage {
-    /// Name for display.
+    /// Display name.
     pub name: String,
-    /// Device kind, as in a device file.
+    /// Device kind, as named in a device file.
     pub kind: String,
     /// Number of axes, 1 or 2.
     pub axes: u8,

@@ -8,7 +8,7 @@ use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use serde::Serialize;
 
-/// Newest snapshot, with the values that the daemon adds for the viewer.
+/// The newest snapshot, with values added by the daemon for the viewer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// Number of the scene that the snapshot belongs to.
@@ -33,7 +33,7 @@ pub struct Observation {
     pub recording: Option<RecordingMessage>,
 }
 
-/// Message about a recording in progress.
+/// A recording in progress, as a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordingMessage {
     /// Name of the file.
@@ -44,13 +44,13 @@ pub struct RecordingMessage {
     pub bytes: u64,
 }
 
-/// Message with the newest state.
+/// The newest state, as a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StateMessage<'o> {
     scene_id: u64,
     tick: u64,
     t_s: f64,
-    /// Start of the tick on the system's monotonic clock, ns. A client can compute the age of the state from it.
+    /// Start of the tick on the system's monotonic clock, ns. Clients can use it to compute the age of the state.
     monotonic_ns: u64,
     paused: bool,
     phase: &'static str,
@@ -90,7 +90,7 @@ struct ContactMessage {
 }
 
 impl<'o> StateMessage<'o> {
-    /// Creates the message for an observation.
+    /// Creates a message from an observation.
     pub fn new(observation: &'o Observation, hand_guided: bool) -> Self {
         let report = &observation.snapshot.report;
         let felt = &report.felt;

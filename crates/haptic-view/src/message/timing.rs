@@ -1,4 +1,4 @@
-//! Timing of the loop: wake-up latency and duration of the ticks.
+//! Timing of the loop: wake-up latency and tick duration.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ const BUDGET_NS: u64 = 1_000_000;
 /// Histogram bars per octave. The loop's own histogram has sixteen times as many buckets per octave.
 const BARS_PER_OCTAVE: f64 = 4.0;
 
-/// Message with the timing of the loop so far.
+/// The timing of the loop so far, as a message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimingMessage {
     /// Nominal ticks per second.
@@ -22,30 +22,30 @@ pub struct TimingMessage {
     pub skipped: u64,
     /// Percentiles of the wake-up latency.
     pub wake_ns: DurationPercentiles,
-    /// Percentiles of the duration of a tick.
+    /// Percentiles of the tick duration.
     pub compute_ns: DurationPercentiles,
     /// Histogram of the wake-up latency: longest duration, ns, and count of each bar, shortest first. Empty bars are
-    /// left out.
+    /// omitted.
     pub wake_histogram: Vec<(u64, u64)>,
-    /// Histogram of the duration of a tick, in the form of `wake_histogram`.
+    /// Histogram of the tick duration, in the same form as `wake_histogram`.
     pub compute_histogram: Vec<(u64, u64)>,
 }
 
 /// Percentiles of a duration, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DurationPercentiles {
-    /// Median: 50 % of the durations are not longer.
+    /// Median: 50 % of the durations do not exceed it.
     pub p50: u64,
-    /// 99 % of the durations are not longer.
+    /// 99 % of the durations do not exceed this.
     pub p99: u64,
-    /// 99.9 % of the durations are not longer.
+    /// 99.9 % of the durations do not exceed this.
     pub p999: u64,
     /// Longest duration.
     pub max: u64,
 }
 
 impl Default for TimingMessage {
-    /// Returns the timing of a loop that has not run a tick.
+    /// Returns the timing of a loop before its first tick.
     fn default() -> Self {
         Self {
             rate_hz: 1000,
@@ -61,8 +61,8 @@ impl Default for TimingMessage {
     }
 }
 
-/// Merges the buckets of a histogram (longest duration in ns, count; shortest first) into fewer and wider bars, as many
-/// as a chart can show.
+/// Merges the buckets of a histogram (longest duration in ns, count; shortest first) into fewer, wider bars for a
+/// chart.
 pub fn bars(buckets: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
     let mut bars: Vec<(u64, u64)> = Vec::new();
     for (longest_ns, count) in buckets {

@@ -1,4 +1,4 @@
-//! Files of the page, embedded from `assets/` at build time and found by exact name.
+//! Files of the page, embedded from `assets/` at build time and looked up by exact name.
 
 use super::response::{HttpError, text};
 use axum::http::header::CACHE_CONTROL;
@@ -21,7 +21,7 @@ const CONTENT_TYPES: [(&str, &str); 9] = [
     ("woff2", "font/woff2"),
 ];
 
-/// Returns the response with the file at a URL path, or a 404 error if there is none; `/` is `index.html`.
+/// Returns the file at a URL path, or a 404 error if there is none; `/` is `index.html`.
 pub fn asset(path: &str) -> Response {
     let name = path.trim_start_matches('/');
     let name = if name.is_empty() { "index.html" } else { name };

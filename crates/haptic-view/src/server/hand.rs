@@ -1,4 +1,4 @@
-//! Control of the simulated hand, by at most one stream at a time.
+//! Control of the simulated hand by at most one stream at a time.
 
 use super::limits::TARGETS_PER_S;
 use super::lock;
@@ -13,22 +13,22 @@ use tokio::sync::Notify;
 /// Time between two attempts to release the hand while the loop is busy.
 const RELEASE_RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Passes the hand targets of the streams to the daemon and releases the hand when the stream that controls it ends.
+/// Passes hand targets from the streams to the daemon, and releases the hand when the stream controlling it ends.
 pub struct HandControl {
     controller: Arc<dyn Controller>,
     targets: Mutex<RateLimiter>,
     owner: Mutex<Owner>,
-    /// Notified when a release failed because the loop was busy.
+    /// Notified when a release fails because the loop is busy.
     release_due: Notify,
 }
 
-/// Stream that controls the hand, if any.
+/// The stream that controls the hand, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Owner {
     #[default]
     None,
     Stream(u64),
-    /// No stream controls the hand any longer, but the loop has not accepted the release yet.
+    /// No stream controls the hand any more, but the loop has not accepted the release yet.
     Releasing,
 }
 
@@ -42,7 +42,7 @@ impl HandControl {
         }
     }
 
-    /// Whether a stream controls the hand, or the release of the hand is still pending.
+    /// Whether a stream controls the hand or a release is still pending.
     pub fn is_controlled(&self) -> bool {
         *lock(&self.owner) != Owner::None
     }
@@ -53,7 +53,7 @@ impl HandControl {
     }
 
     /// Moves the hand towards a position in the world frame, m, and gives control of the hand to the stream. Targets
-    /// above the rate limit are skipped, so that the loop keeps capacity for other commands.
+    /// above the rate limit are skipped, so that the loop has capacity for other commands.
     pub fn set_target(&self, stream: u64, target_m: Vector2<f64>) -> Result<(), ControlError> {
         if !lock(&self.targets).admits(Instant::now()) {
             return Ok(());
@@ -78,8 +78,8 @@ impl HandControl {
         outcome
     }
 
-    /// Repeats releases that failed because the loop was busy. A client sends its release once and may have
-    /// disconnected since; without a retry, the hand would stay controlled for ever. Never returns.
+    /// Repeats releases that failed because the loop was busy. A client sends its release only once and may have
+    /// disconnected since; without a retry, the hand would remain controlled forever. Never returns.
     pub async fn retry_releases(&self) {
         loop {
             self.release_due.notified().await;
@@ -89,7 +89,7 @@ impl HandControl {
         }
     }
 
-    /// Retries a pending release, if any; returns whether no release is pending any longer.
+    /// Retries a pending release, if any. Returns whether no release is pending now.
     fn retry_release(&self) -> bool {
         let mut owner = lock(&self.owner);
         if *owner == Owner::Releasing

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// Maximum number of concurrent connections. A browser opens up to six. Further connections get status 503.
+/// Maximum number of concurrent connections. A browser opens up to six. Further connections receive status 503.
 pub const MAX_CONNECTIONS: usize = 64;
 /// Maximum number of concurrent streams.
 pub const MAX_STREAMS: usize = 16;
-/// Maximum size of all headers of a request, bytes.
+/// Maximum total size of a request's headers, bytes.
 pub const MAX_HEADER_BYTES: usize = 16 << 10;
-/// Maximum number of headers of a request.
+/// Maximum number of headers in a request.
 pub const MAX_HEADERS: usize = 64;
-/// Maximum size of a request's body, bytes. A scene of a thousand bodies takes 400 KB.
+/// Maximum size of a request body, bytes. A scene of a thousand bodies takes 400 KB.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
 /// Maximum size of a WebSocket message from a client, bytes. A hand target takes 60.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 10;
@@ -22,25 +22,25 @@ pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum time for a client to accept one message. A slower client is dropped.
 pub const SEND_TIMEOUT: Duration = Duration::from_secs(3);
-/// Time for requests and streams to finish when the viewer ends.
+/// Time for requests and streams to finish when the viewer stops.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(300);
 /// Maximum number of threads for long tasks, such as building a scene. Idle threads end.
 pub const MAX_BLOCKING_TASKS: usize = 2;
-/// Time after which the system drops a connection that acknowledges none of the data sent.
+/// Time after which the system drops a connection that does not acknowledge sent data.
 pub const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(5);
-/// Range of permitted frame rates of a stream, Hz.
+/// Permitted frame rates of a stream, Hz.
 pub const FRAMES_HZ: std::ops::RangeInclusive<f64> = 1.0..=120.0;
 /// Maximum number of ticks in one step request.
 pub const MAX_STEP_TICKS: u32 = 10_000;
-/// Largest magnitude of a coordinate of a hand target, m. A larger value is a mistake.
+/// Largest magnitude of a hand target coordinate, m. A larger value is a mistake.
 pub const MAX_TARGET_M: f64 = 100.0;
 
-/// Maximum number of requests per second, for all clients together.
+/// Maximum number of requests per second, over all clients.
 pub const REQUESTS_PER_S: f64 = 500.0;
-/// Maximum number of requests per second that change something, for all clients together.
+/// Maximum number of requests per second that change something, over all clients.
 pub const CHANGES_PER_S: f64 = 100.0;
 /// Maximum number of messages per second on one stream. A fast mouse sends 1000, half of which add no information.
 pub const MESSAGES_PER_S: f64 = 500.0;
-/// Maximum number of hand targets per second, for all streams together. The loop accepts 4000 commands per second; the
-/// rest is left for other commands.
+/// Maximum number of hand targets per second, over all streams. The loop accepts 4000 commands per second; the rest are
+/// available for other commands.
 pub const TARGETS_PER_S: f64 = 1000.0;

@@ -1,4 +1,4 @@
-//! Metrics in the text format of Prometheus.
+//! Metrics in the Prometheus text format.
 
 use super::shared::Shared;
 use crate::message::timing::DurationPercentiles;

@@ -1,4 +1,4 @@
-//! Checks every request before it reaches its route, bounds its time, and adds the security headers to the response.
+//! Checks every request before it reaches its route, limits its time, and adds the security headers to the response.
 
 use super::limits::{MAX_BODY_BYTES, REQUEST_TIMEOUT};
 use super::response::HttpError;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Headers of every response. The page loads only from its own origin and cannot be framed, and browsers do not guess
-/// its content type. No referrer is sent, because the page's URL can contain the token.
+/// content types. No referrer is sent, because the page's URL can contain the token.
 const SECURITY_HEADERS: [(&str, &str); 6] = [
     (
         "content-security-policy",
@@ -55,7 +55,7 @@ fn check(shared: &Shared, request: &Request) -> Result<(), HttpError> {
     Ok(())
 }
 
-/// Rejects a request whose announced body is too large, before the body arrives.
+/// Rejects a request whose declared body length is too large, before the body arrives.
 fn check_length(headers: &HeaderMap) -> Result<(), HttpError> {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > MAX_BODY_BYTES as u64) { Err(HttpError::too_large()) } else { Ok(()) }
@@ -67,8 +67,8 @@ async fn respond_in_time(request: Request, next: Next) -> Response {
     })
 }
 
-/// Whether a status is worth a line in the log. An unknown name or an invalid value is an ordinary mistake, which the
-/// response reports to the client.
+/// Whether a status is worth logging. An unknown name or an invalid value is an ordinary mistake, which the response
+/// reports to the client.
 fn is_rejection(status: StatusCode) -> bool {
     let is_ordinary = matches!(
         status,
@@ -80,14 +80,14 @@ fn is_rejection(status: StatusCode) -> bool {
     status.is_client_error() && !is_ordinary
 }
 
-/// Whether a path is an attempt to leave the page's folder. The attempt cannot succeed, because files are found by
-/// exact name, but it is logged.
+/// Whether a path attempts to leave the page's folder. The attempt cannot succeed, because files are looked up by exact
+/// name, but it is logged.
 fn is_path_traversal(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     path.starts_with("//") || ["..", "%2e", "%2f", "%5c", "%00"].iter().any(|trick| path.contains(trick))
 }
 
-/// Returns the start of a text for the log, with control characters replaced.
+/// Returns the beginning of a text for the log, with control characters replaced.
 fn printable(text: &str) -> String {
     text.chars().take(80).map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }

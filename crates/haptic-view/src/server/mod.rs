@@ -31,10 +31,10 @@ use std::thread::JoinHandle;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-/// Niceness of the server thread, chosen so that other processes run first.
+/// Niceness of the server thread, so that other processes run first.
 const NICENESS: i32 = 10;
 
-/// Handle of the running viewer. Dropping it stops the viewer.
+/// Handle for the running viewer. Dropping it stops the viewer.
 #[derive(Debug)]
 pub struct Viewer {
     stop: watch::Sender<bool>,
@@ -85,8 +85,8 @@ fn serve(runtime: Runtime, listener: Listener, shared: Arc<Shared>) {
     shared.rejections.flush();
 }
 
-/// Lowers the priority of the current thread and keeps it off the loop's core. A failure is not worth a warning: the
-/// loop has the higher priority in any case.
+/// Lowers the priority of the current thread and keeps it off the loop's core. A failure is not worth a warning,
+/// because the loop has the higher priority anyway.
 fn lower_priority(loop_cpu: Option<usize>) {
     if let Err(error) = setpriority_process(None, NICENESS) {
         tracing::debug!("the viewer keeps its priority: {error}");
@@ -101,7 +101,7 @@ fn lower_priority(loop_cpu: Option<usize>) {
     }
 }
 
-/// Locks a mutex even if it is poisoned, because no panic can leave the values in this module half written.
+/// Locks a mutex even if it is poisoned, because no panic can leave the values in this module partly written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
 //! Access rules for requests.
 //!
-//! A foreign page that is open in the same browser must not have access to the daemon. Two attacks are rejected. If the
-//! page sends a request from its own origin, the browser names that origin in `Origin`. If the page makes its own host
-//! name resolve to this machine (DNS rebinding), the request carries that name in `Host`. If the viewer listens beyond
-//! loopback, requests for data also need a token.
+//! A foreign page open in the same browser must not gain access to the daemon. Two attacks are rejected. If the page
+//! sends a request from its own origin, the browser names that origin in `Origin`. If the page makes its own host name
+//! resolve to this machine (DNS rebinding), the request carries that name in `Host`. If the viewer listens beyond
+//! loopback, data requests also need a token.
 
 use super::response::HttpError;
 use crate::listener::{Listener, host_name};
@@ -14,9 +14,9 @@ use std::net::IpAddr;
 /// Rules that every request must meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessPolicy {
-    /// Token that requests for data need; `None` on loopback.
+    /// Token required for data requests; `None` on loopback.
     token: Option<String>,
-    /// Name of this machine, which is accepted in `Host` if the viewer listens beyond loopback.
+    /// Name of this machine, accepted in `Host` if the viewer listens beyond loopback.
     host_name: Option<String>,
 }
 
@@ -51,9 +51,9 @@ impl AccessPolicy {
         Ok(())
     }
 
-    /// Whether a value of `Host` names this machine. Loopback is accepted with any port, because the local end of an
-    /// SSH tunnel may have another port. If the viewer listens beyond loopback, any IP address and the machine's own
-    /// name are accepted too, because DNS rebinding cannot use them.
+    /// Whether a `Host` value names this machine. Loopback is accepted with any port, because the local end of an SSH
+    /// tunnel may have another port. If the viewer listens beyond loopback, any IP address and the machine's own name
+    /// are accepted too, because DNS rebinding cannot use them.
     fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Token bucket that admits a given number of operations per second on average, and at most that many in one burst.
+/// Token bucket that admits a given number of operations per second on average, and as many in one burst.
 #[derive(Debug)]
 pub struct RateLimiter {
     per_second: f64,

@@ -4,10 +4,10 @@ use super::lock;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Minimum time between two lines of the log.
+/// Minimum time between two log lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Rate-limited log of rejections, with a count of the rejections that are not logged.
+/// Rate-limited log of rejections, with a count of rejections not logged.
 #[derive(Debug, Default)]
 pub struct RejectionLog(Mutex<State>);
 

@@ -12,7 +12,7 @@ use serde_json::error::Category;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Error response: the status, and a text with the problem and its remedy.
+/// An error response: status, and text with the problem and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
     pub status: StatusCode,
@@ -24,7 +24,7 @@ impl HttpError {
         Self { status, text: text.into() }
     }
 
-    /// Creates the error for an invalid value, status 422.
+    /// Creates an error for an invalid value, status 422.
     pub fn invalid(text: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, text)
     }
@@ -63,7 +63,7 @@ pub fn json_text(body: impl Into<Body>) -> Response {
     text("application/json", body)
 }
 
-/// Returns a response with the given content type and body, which must not be cached.
+/// Returns a response with the given content type and body, marked as not cacheable.
 pub fn text(content_type: &'static str, body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     let headers = response.headers_mut();
@@ -72,7 +72,7 @@ pub fn text(content_type: &'static str, body: impl Into<Body>) -> Response {
     response
 }
 
-/// Parses a body. An empty body counts as an empty object. `example` is a correct body, for the error text.
+/// Parses a body. An empty body counts as an empty object. `example` is a correct body for the error message.
 pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, HttpError> {
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
     serde_json::from_slice(body).map_err(|error| {
@@ -85,7 +85,7 @@ pub fn parse<T: DeserializeOwned>(body: &Bytes, example: &str) -> Result<T, Http
     })
 }
 
-/// JSON object without duplicate keys. With two values for one key it would be unclear which is meant.
+/// A JSON object without duplicate keys. With two values for one key, it would be unclear which is meant.
 pub struct UniqueKeys(pub Map<String, Value>);
 
 impl<'de> Deserialize<'de> for UniqueKeys {

@@ -104,12 +104,12 @@ async fn devices(State(shared): Context) -> Reply {
     Ok(json(&found.await?))
 }
 
-/// Returns the error response for requests that arrive while the viewer stops.
+/// Returns the error response for requests that arrive while the viewer is stopping.
 fn stopping() -> HttpError {
     HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "hapticd is stopping")
 }
 
-/// Request for a scene change: either the name of a built-in scene or the text of a scene file.
+/// A request for a scene change: either the name of a built-in scene or the text of a scene file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SceneRequest {
@@ -140,7 +140,7 @@ async fn coupling(State(shared): Context, body: Body) -> Reply {
     Ok(json(&shared.controller.set_gains(&keys)?))
 }
 
-/// Request without parameters.
+/// A request without parameters.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
@@ -233,9 +233,9 @@ fn read_body(body: Body) -> Result<Bytes, HttpError> {
     })
 }
 
-/// Runs a long task of the controller on another thread, so that the server thread stays free. The task runs to
-/// completion even if the client disconnects, and keeps its slot until then. A request without a slot waits here, where
-/// a disconnect costs nothing.
+/// Runs a long controller task on another thread, so that the server thread stays free. The task runs to completion
+/// even if the client disconnects, and keeps its slot until then. A request without a slot waits here, where a
+/// disconnect costs nothing.
 async fn run_blocking<T: Send + 'static>(
     shared: &Shared,
     task: impl FnOnce(&dyn Controller) -> T + Send + 'static,

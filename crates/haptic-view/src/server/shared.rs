@@ -24,12 +24,12 @@ pub struct Shared {
     pub hand: HandControl,
     stopped: watch::Receiver<bool>,
     pub streams: Arc<Semaphore>,
-    /// Permit for preparing a scene, one at a time.
+    /// Permit for preparing a scene; only one at a time.
     pub scene_switch: Arc<Semaphore>,
     /// Permits for long tasks, one per thread. Without them, tasks would queue up for clients that may have
     /// disconnected.
     pub long_tasks: Arc<Semaphore>,
-    /// Permit for a search for connected devices, one at a time.
+    /// Permit for searching for connected devices; only one at a time.
     pub device_search: Arc<Semaphore>,
     pub counters: Counters,
     pub rejections: RejectionLog,
@@ -37,7 +37,7 @@ pub struct Shared {
     state_text: Mutex<Option<StateText>>,
 }
 
-/// Counters of the server.
+/// Server counters.
 #[derive(Debug, Default)]
 pub struct Counters {
     pub requests: AtomicU64,
@@ -53,7 +53,7 @@ struct RateLimiters {
     changes: RateLimiter,
 }
 
-/// Newest state as text, serialised once for all clients.
+/// The newest state as text, serialised once for all clients.
 struct StateText {
     observation: Arc<Observation>,
     hand_guided: bool,
@@ -119,7 +119,7 @@ impl Shared {
         MAX_STREAMS - self.streams.available_permits()
     }
 
-    /// Returns a number that identifies a new stream.
+    /// Returns a unique number for a new stream.
     pub fn next_stream(&self) -> u64 {
         self.counters.streams_opened.fetch_add(1, Ordering::Relaxed)
     }

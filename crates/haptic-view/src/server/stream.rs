@@ -1,7 +1,7 @@
 //! WebSocket stream: sends the newest state at the requested rate and receives hand targets.
 //!
-//! Each client receives the newest state, never one from a queue. A slow client receives fewer frames, and a client
-//! that does not read is dropped; neither affects the other clients.
+//! Each client receives only the newest state; states are never queued. A slow client receives fewer frames, and a
+//! client that does not read is dropped; neither affects other clients.
 
 use super::limits::{MAX_INVALID_MESSAGES, MAX_MESSAGE_BYTES, MAX_TARGET_M, MESSAGES_PER_S, SEND_TIMEOUT};
 use super::rate_limiter::RateLimiter;
@@ -26,12 +26,12 @@ use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 /// Time between two timing messages.
 const TIMING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Error that ends a stream. The reason has already been recorded.
+/// Error that ends a stream. Rejections have already been logged.
 struct StreamEnded;
 
 type Outcome = Result<(), StreamEnded>;
 
-/// Upgrades a request to a stream, which is then served until it ends.
+/// Upgrades a request to a stream and serves it until it ends.
 pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<Response, HttpError> {
     let too_many = |_| HttpError::new(StatusCode::SERVICE_UNAVAILABLE, "too many streams; close some and try again");
     let slot = shared.streams.clone().try_acquire_owned().map_err(too_many)?;
@@ -42,7 +42,7 @@ pub fn open(shared: Arc<Shared>, hz: f64, upgrade: WebSocketUpgrade) -> Result<R
     }))
 }
 
-/// Message from a client.
+/// A message from a client.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields, expecting = "an object with a type")]
 enum ClientMessage {
@@ -62,13 +62,13 @@ struct Stream {
     settings: watch::Receiver<Text>,
     timing: watch::Receiver<Arc<TimingMessage>>,
     state: watch::Receiver<Option<Arc<Observation>>>,
-    /// Whether a frame is due and waits for the next state.
+    /// Whether a frame is due and waiting for the next state.
     is_due: bool,
     timing_sent: Option<Instant>,
-    /// Number of the tick in the last frame.
+    /// Tick number of the last frame.
     last_tick: Option<u64>,
     last_frame: Option<Instant>,
-    /// Number of the first sample that has not been sent. A new client receives all stored samples.
+    /// Number of the first sample not sent yet. A new client receives all stored samples.
     next_sample: u64,
     messages: RateLimiter,
     invalid_messages: u32,
@@ -120,8 +120,8 @@ impl Stream {
         }
     }
 
-    /// Marks a frame as due. The frame is sent with the next state, a few ms later, so that it is as fresh as possible.
-    /// Other updates wait for at most one frame.
+    /// Marks a frame as due. It is sent with the next state, a few ms later, so that it is as fresh as possible. Other
+    /// updates wait for at most one frame.
     async fn schedule_frame(&mut self) -> Outcome {
         let is_first = self.last_tick.is_none();
         if is_first || std::mem::replace(&mut self.is_due, true) {
@@ -273,7 +273,7 @@ fn is_too_large(error: &axum::Error) -> bool {
 }
 
 impl Drop for Stream {
-    /// Releases the hand if the stream ends while it controls the hand.
+    /// Releases the hand if this stream controls it.
     fn drop(&mut self) {
         if let Err(error) = self.shared.hand.release(self.id) {
             tracing::debug!("cannot release the hand: {error}");

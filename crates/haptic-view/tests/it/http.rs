@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Number of connections that the server accepts at a time.
+/// Maximum number of connections that the server accepts.
 const MAX_CONNECTIONS: usize = 64;
 
 #[test]

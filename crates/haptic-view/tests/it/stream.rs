@@ -1,4 +1,4 @@
-//! WebSocket stream: order of the messages, messages from clients, and misbehaving clients.
+//! WebSocket stream: message order, messages from clients, and misbehaving clients.
 
 use crate::common::{TIMEOUT, ball, observation, server, wait_until};
 use haptic_view::message::scene::SceneMessage;

@@ -10,7 +10,7 @@ pub struct Report {
     pub bytes: u64,
     /// Frames that the crate returned.
     pub accepted: u64,
-    /// Runs between delimiters that were not frames.
+    /// Runs of bytes between delimiters that were not valid frames.
     pub dropped: u64,
     /// Frames that parsed as a message.
     pub messages: u64,
@@ -18,7 +18,7 @@ pub struct Report {
     pub wrongly_accepted: u64,
     /// Frames that the crate dropped but the simple decoder accepts. Must be 0.
     pub wrongly_dropped: u64,
-    /// Intact frames that were dropped although the preceding frame was intact as well. Must be 0.
+    /// Intact frames that were dropped although the preceding frame was also intact. Must be 0.
     pub late_recoveries: u64,
 }
 
@@ -60,7 +60,7 @@ fn is_frame(frame: &Frame<'_>, body: &[u8]) -> bool {
     frame.kind == body[0] && frame.sequence == body[1] && frame.payload == &body[2..body.len() - 2]
 }
 
-/// Decodes a run of bytes into a body as the specification describes, without regard to speed.
+/// Decodes a run of bytes into a body by following the specification literally, without regard for speed.
 fn simple_decode(line: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     let mut rest = line;
@@ -133,7 +133,7 @@ fn random_frame(random: &mut Random) -> Vec<u8> {
     out[..length].to_vec()
 }
 
-/// Applies one kind of transmission error: a flipped bit, lost, duplicated, overwritten or additional bytes.
+/// Applies one kind of transmission error: a flipped bit, or lost, duplicated, overwritten or extra bytes.
 fn mutate(wire: &mut Vec<u8>, random: &mut Random) {
     let at = random.index(wire.len());
     match random.index(5) {

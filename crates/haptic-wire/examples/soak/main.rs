@@ -1,7 +1,7 @@
 //! Feeds hostile bytes to the decoder: `cargo run --release -p haptic-wire --example soak -- 100000000`.
 //!
-//! Half of the bytes are random, half are damaged frames. The exit code is 1 if a frame was wrongly accepted or
-//! dropped, or recovery took longer than one frame.
+//! Half of the bytes are random; the other half are damaged frames. The exit code is 1 if any frame was wrongly
+//! accepted or dropped, or if recovery took longer than one frame.
 
 mod hostile;
 

@@ -13,8 +13,7 @@ mod field {
     pub const WATCHDOG_MS: usize = 4;
     pub const LIMITS: usize = 6;
 
-    /// Offset of the slew limit, bytes. It depends on the number of axes, because the effort limits of all axes come
-    /// first.
+    /// Offset of the slew limit, bytes. It depends on the number of axes, because the effort limits precede it.
     pub const fn slew(axes: usize) -> usize {
         LIMITS + 2 * axes
     }
@@ -24,7 +23,7 @@ mod field {
     }
 }
 
-/// An ARM or ARM_ACK payload of a valid length.
+/// A view of an ARM or ARM_ACK payload with a valid length.
 #[derive(Clone, Copy, Debug)]
 pub struct ArmView<'a> {
     payload: &'a [u8],
@@ -43,12 +42,12 @@ impl<'a> ArmView<'a> {
         self.axes
     }
 
-    /// Nonce of the session.
+    /// Session nonce.
     pub fn nonce(&self) -> u32 {
         read_u32(self.payload, field::NONCE)
     }
 
-    /// Time without a CMD after which the device ends all effort, ms.
+    /// Watchdog time, ms: the device ends all effort if no CMD arrives for this long.
     pub fn watchdog_ms(&self) -> u16 {
         read_u16(self.payload, field::WATCHDOG_MS)
     }
@@ -64,13 +63,13 @@ impl<'a> ArmView<'a> {
     }
 }
 
-/// Limits requested by the host (ARM) or in force in the device (ARM_ACK).
+/// Limits requested by the host (ARM) or in effect on the device (ARM_ACK).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arm {
     /// Nonce of the session's HELLO.
     pub nonce: u32,
-    /// Time without a CMD after which the device ends all effort, ms. In ARM, 0 requests the device's default, and
-    /// values above the device's maximum, which is at most 100 ms, are reduced to that maximum.
+    /// Watchdog time, ms: the device ends all effort if no CMD arrives for this long. In ARM, 0 requests the device's
+    /// default, and values above the device's maximum (at most 100 ms) are reduced to that maximum.
     pub watchdog_ms: u16,
     /// Effort limit of each axis, Q15 of full scale. The device applies the smaller of the requested limit and its own.
     pub limits_q15: PerAxis<u16>,

@@ -30,7 +30,7 @@ pub struct AxisInfoRequest {
 impl AxisInfoRequest {
     const LENGTH: usize = 1;
 
-    /// Parses a payload. Accepts any index; the device rejects the index of an axis that it does not have.
+    /// Parses a payload. Accepts any index; the device rejects an axis that it does not have.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         checked(Kind::AxisInfoRequest, payload, Self::LENGTH).map(|payload| Self { index: payload[field::INDEX] })
     }
@@ -68,7 +68,7 @@ impl HomeFlags {
     }
 }
 
-/// An AXIS_INFO payload of the correct length.
+/// A view of an AXIS_INFO payload with the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct AxisInfoView<'a>(&'a [u8]);
 
@@ -93,7 +93,7 @@ impl<'a> AxisInfoView<'a> {
         (read_u32(self.0, field::COUNTS_NUMERATOR), read_u32(self.0, field::COUNTS_DENOMINATOR))
     }
 
-    /// Ends of the travel, counts: minimum and maximum, unchecked.
+    /// Ends of travel, counts: minimum and maximum, unchecked.
     pub fn range(&self) -> (i32, i32) {
         (read_i32(self.0, field::MINIMUM), read_i32(self.0, field::MAXIMUM))
     }
@@ -118,7 +118,7 @@ pub struct AxisInfo {
     pub kind: AxisKind,
     /// Counts per metre or radian, as numerator and denominator; neither is 0.
     pub counts_per_unit: (u32, u32),
-    /// Ends of the travel, counts; the lower one first.
+    /// Ends of travel, counts: minimum and maximum.
     pub range: (i32, i32),
     /// Effort at Q15 full scale, in micronewtons or micronewton metres; never 0.
     pub full_scale_micro: u32,
@@ -127,7 +127,7 @@ pub struct AxisInfo {
 }
 
 impl AxisInfo {
-    /// Parses a payload. Rejects an unknown kind, an invalid index, a zero in the scale, an empty travel and a
+    /// Parses a payload. Rejects an unknown kind, an invalid index, a zero in the scale, an empty travel range and a
     /// full-scale effort of zero.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = AxisInfoView::new_checked(payload)?;

@@ -18,7 +18,7 @@ pub const fn payload_length(axes: usize) -> usize {
     field::EFFORTS + 2 * axes
 }
 
-/// A CMD payload of a valid length.
+/// A view of a CMD payload with a valid length.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandView<'a> {
     payload: &'a [u8],
@@ -65,10 +65,10 @@ impl Command {
     /// Flag: send a STATE every millisecond instead of one per CMD, until a CMD without this flag arrives.
     pub const STREAM: u8 = 1 << 1;
 
-    /// Creates a command with these efforts. The flag [`Self::ENABLE`] is set unless all of them are zero.
+    /// Creates a command with these efforts. Sets [`Self::ENABLE`] unless all efforts are zero.
     ///
-    /// If the flag is set, the device approaches even a zero effort no faster than its slew limit permits. A command
-    /// without the flag ends all effort at once, and the device stays armed.
+    /// With the flag set, the device moves even to zero effort no faster than its slew limit permits. A command without
+    /// the flag ends all effort immediately, but the device stays armed.
     ///
     /// Real-time: one comparison per axis.
     pub fn with_efforts(efforts_q15: PerAxis<i16>) -> Self {

@@ -28,7 +28,7 @@ mod ack_field {
     pub const LENGTH: usize = 23;
 }
 
-/// A HELLO payload of the correct length.
+/// A view of a HELLO payload with the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct HelloView<'a>(&'a [u8]);
 
@@ -38,7 +38,7 @@ impl<'a> HelloView<'a> {
         checked(Kind::Hello, payload, hello_field::LENGTH).map(Self)
     }
 
-    /// Magic number, which identifies the protocol; unchecked.
+    /// Magic number that identifies the protocol; unchecked.
     pub fn magic(&self) -> u32 {
         read_u32(self.0, hello_field::MAGIC)
     }
@@ -102,7 +102,7 @@ impl Capabilities {
     }
 }
 
-/// A HELLO_ACK payload of the correct length.
+/// A view of a HELLO_ACK payload with the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct HelloAckView<'a>(&'a [u8]);
 

@@ -1,5 +1,5 @@
-//! The messages of the protocol. Each module defines the field offsets of its messages, views of payloads whose length
-//! has been checked, and message values whose fields have been checked.
+//! Messages of the protocol. Each module defines the field offsets of its messages, views of payloads with a checked
+//! length, and message types with checked fields.
 
 pub mod arm;
 pub mod axis_info;
@@ -22,7 +22,7 @@ use crate::{
     frame::{Frame, Kind, PAYLOAD_MAX},
 };
 
-/// A message with all fields checked.
+/// A message whose fields have all been checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
     /// Host: opens a session.
@@ -35,7 +35,7 @@ pub enum Message<'a> {
     AxisInfo(AxisInfo),
     /// Host: permits effort within limits.
     Arm(Arm),
-    /// Device: confirms that it is armed and reports the limits in force.
+    /// Device: confirms that it is armed and reports the limits in effect.
     ArmAck(Arm),
     /// Host: commands the newest efforts.
     Command(Command),
@@ -112,7 +112,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Returns the payload if it has the given length; otherwise an error that names `kind`.
+/// Returns the payload if it has the given length, or an error that names `kind`.
 fn checked(kind: Kind, payload: &[u8], length: usize) -> Result<&[u8], PayloadError> {
     if payload.len() == length { Ok(payload) } else { Err(PayloadError::Length { kind, found: payload.len() }) }
 }

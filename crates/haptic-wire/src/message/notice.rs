@@ -1,4 +1,4 @@
-//! FAULT and LOG: faults and rejected messages as codes, and text for the user.
+//! FAULT and LOG: codes for faults and rejected messages, and text for the user.
 
 use super::checked;
 use crate::{
@@ -14,7 +14,7 @@ mod field {
     pub const LENGTH: usize = 5;
 }
 
-/// A FAULT payload of the correct length.
+/// A view of a FAULT payload with the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultView<'a>(&'a [u8]);
 
@@ -35,30 +35,30 @@ impl<'a> FaultView<'a> {
     }
 }
 
-/// Cause of a fault. Codes below 0x10 latch: the device applies no effort until the next ARM. Codes from 0x10 on mean
-/// that the device rejected a message.
+/// Cause of a fault. Codes below 0x10 latch: the device applies no effort until the next ARM. Higher codes mean that
+/// the device rejected a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultCode {
     /// No CMD within the watchdog time; detail: milliseconds without a CMD.
     Watchdog,
-    /// A position changed by more than the axis can move in one sampling interval; detail: `axis << 24 | counts`.
+    /// A position changed by more than is possible in one sampling interval; detail: `axis << 24 | counts`.
     EncoderJump,
     /// A sensor has no valid reading; detail: index of the axis.
     Sensor,
     /// An ARM did not repeat the session's nonce; detail: the nonce received.
     NonceMismatch,
-    /// The device does not have the requested axis; detail: the requested index.
+    /// The device has no axis with the requested index; detail: that index.
     NoSuchAxis,
-    /// The length of a payload is invalid for the type of the message; detail: `type << 8 | length`.
+    /// The payload length is invalid for the message type; detail: `type << 8 | length`.
     WrongLength,
-    /// The type of a message is unknown to the firmware; detail: that type.
+    /// The message type is unknown to the firmware; detail: that type.
     UnknownType,
     /// A code unknown to this version.
     Other(u8),
 }
 
 impl FaultCode {
-    /// Returns the code that a byte encodes.
+    /// Returns the code with this byte value.
     pub fn from_byte(byte: u8) -> Self {
         match byte {
             0x01 => Self::Watchdog,
@@ -72,7 +72,7 @@ impl FaultCode {
         }
     }
 
-    /// Returns the byte that encodes this code.
+    /// Returns the byte value of this code.
     pub fn byte(self) -> u8 {
         match self {
             Self::Watchdog => 0x01,
@@ -151,8 +151,7 @@ impl fmt::Display for Fault {
 pub struct Log<'a>(&'a str);
 
 impl<'a> Log<'a> {
-    /// Creates a message. Returns `None` if the text is longer than [`PAYLOAD_MAX`] bytes or contains anything but
-    /// printable ASCII.
+    /// Creates a message. Returns `None` if the text is longer than [`PAYLOAD_MAX`] bytes or is not printable ASCII.
     pub fn new(text: &'a str) -> Option<Self> {
         let printable = text.bytes().all(|byte| (0x20..0x7F).contains(&byte));
         (printable && text.len() <= PAYLOAD_MAX).then_some(Self(text))

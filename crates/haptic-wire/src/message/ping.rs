@@ -1,4 +1,4 @@
-//! PING: measures the offset between the clocks of host and device.
+//! PING: measures the offset between the host clock and the device clock.
 
 use super::checked;
 use crate::{
@@ -15,10 +15,10 @@ mod field {
     pub const REPLY_LENGTH: usize = 12;
 }
 
-/// Host to device: requests the time on the device's clock.
+/// Host to device: requests the time of the device clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// Time on the host's clock at which the ping was sent, µs. The device copies it into the reply.
+    /// Host time at which the ping was sent, µs. The device copies it into the reply.
     pub host_us: u32,
 }
 
@@ -36,7 +36,7 @@ impl Ping {
     }
 }
 
-/// A PING reply payload of the correct length.
+/// A view of a PING reply payload with the correct length.
 #[derive(Clone, Copy, Debug)]
 pub struct PingReplyView<'a>(&'a [u8]);
 
@@ -46,17 +46,17 @@ impl<'a> PingReplyView<'a> {
         checked(Kind::PingReply, payload, field::REPLY_LENGTH).map(Self)
     }
 
-    /// Time on the host's clock at which the ping was sent, µs; copied from the ping.
+    /// Host time at which the ping was sent, µs; copied from the ping.
     pub fn host_us(&self) -> u32 {
         read_u32(self.0, field::HOST_US)
     }
 
-    /// Time on the device's clock at which the ping had been received completely, µs.
+    /// Device time at which the last byte of the ping arrived, µs.
     pub fn received_us(&self) -> u32 {
         read_u32(self.0, field::RECEIVED_US)
     }
 
-    /// Time on the device's clock at which the reply was written, µs.
+    /// Device time at which the reply was written, µs.
     pub fn sent_us(&self) -> u32 {
         read_u32(self.0, field::SENT_US)
     }
@@ -65,11 +65,11 @@ impl<'a> PingReplyView<'a> {
 /// Device to host: timestamps of a ping, for the usual four-timestamp estimate of clock offset and delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PingReply {
-    /// Time on the host's clock at which the ping was sent, µs; copied from the ping.
+    /// Host time at which the ping was sent, µs; copied from the ping.
     pub host_us: u32,
-    /// Time on the device's clock at which the ping had been received completely, µs.
+    /// Device time at which the last byte of the ping arrived, µs.
     pub received_us: u32,
-    /// Time on the device's clock at which the reply was written, µs.
+    /// Device time at which the reply was written, µs.
     pub sent_us: u32,
 }
 

@@ -1,4 +1,4 @@
-//! STATE: positions of the axes, time of the sample and status of the device.
+//! STATE: axis positions, sample time and device status.
 
 use crate::{
     MAX_AXES,
@@ -54,7 +54,7 @@ impl Status {
     }
 }
 
-/// A STATE payload whose length is valid for its status.
+/// A view of a STATE payload whose length is valid for its status.
 #[derive(Clone, Copy, Debug)]
 pub struct StateView<'a> {
     payload: &'a [u8],
@@ -86,7 +86,7 @@ impl<'a> StateView<'a> {
         Status(self.payload[field::STATUS])
     }
 
-    /// Time on the device's clock at which the positions were sampled, µs.
+    /// Device time at which the positions were sampled, µs.
     pub fn sampled_at_us(&self) -> u32 {
         read_u32(self.payload, field::SAMPLED_AT_US)
     }
@@ -96,8 +96,8 @@ impl<'a> StateView<'a> {
         read_i32(self.payload, field::POSITIONS + 4 * axis)
     }
 
-    /// Velocity of one axis, counts per second; `None` if the device does not measure it. The index `axis` must be less
-    /// than [`Self::axes`].
+    /// Velocity of one axis, counts per second; `None` if the device does not measure it. `axis` must be less than
+    /// [`Self::axes`].
     pub fn velocity(&self, axis: usize) -> Option<i32> {
         let at = field::velocities(self.axes) + 4 * axis;
         self.status().has(Status::VELOCITY).then(|| read_i32(self.payload, at))
@@ -113,14 +113,14 @@ pub struct AxisReading {
     pub velocity: i32,
 }
 
-/// Device to host: positions of the axes and status of the device.
+/// Device to host: axis positions and device status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     /// Sequence number of the newest CMD or STOP that the device has accepted.
     pub acknowledged: u8,
     /// The status bits, without [`Status::VELOCITY`].
     pub status: Status,
-    /// Time on the device's clock at which the positions were sampled, µs; wraps after 71 minutes.
+    /// Device time at which the positions were sampled, µs; wraps after 71 minutes.
     pub sampled_at_us: u32,
     /// Position and velocity of each axis.
     pub axes: PerAxis<AxisReading>,

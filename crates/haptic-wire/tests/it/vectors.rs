@@ -1,4 +1,4 @@
-//! Tests the crate against the vectors beside the specification, which neither implementation generated.
+//! Tests the crate against the specification's test vectors, which neither implementation generated.
 
 use haptic_wire::*;
 use std::{collections::BTreeMap, fs, path::PathBuf};

@@ -27,7 +27,7 @@ const OCTAGONS: [usize; 5] = [15, 100, 1_000, 3_000, 10_000];
 /// Number of boxes in each generated pile.
 const BOXES: [usize; 4] = [10, 30, 100, 300];
 
-/// Stiff coupling, so that contact forces are high.
+/// A stiff coupling, so that contact forces are high.
 const COUPLING: Gains = Gains {
     stiffness_n_per_m: 800.0,
     damping_n_s_per_m: 4.0,
@@ -68,7 +68,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     if arguments.json { print_json(&serde_json::json!({ "worlds": costs })) } else { Ok(()) }
 }
 
-/// Returns the name and the run of each world. A run is created when the iterator reaches it.
+/// Returns the name and the run of each world. Each run is created when the iterator reaches it.
 fn sessions() -> impl Iterator<Item = (String, Result<SimulationRun, Failure>)> {
     let built_in = SCENES.entries.iter().map(|(name, _)| ((*name).to_owned(), built_in(name)));
     let fixed = OCTAGONS.iter().map(|&count| (format!("octagons {count}"), generated(generated::octagons(count))));

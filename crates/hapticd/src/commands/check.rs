@@ -29,7 +29,7 @@ const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
 /// Runs the command.
 ///
 /// # Errors
-/// If a file is invalid; the failure lists all problems of all files.
+/// If a file is invalid; the failure lists all problems in all files.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::new(path)).collect();
     if arguments.json {

@@ -22,7 +22,7 @@ pub fn dead_man(arguments: &DeadManArguments) -> Result<(), Failure> {
     Ok(result?)
 }
 
-/// Requests real-time priority, because the load that stalls the daemon must not stall this process as well.
+/// Requests real-time priority, because whatever stalls the daemon must not stall this process as well.
 fn request() -> ThreadRequest {
     let name = "dead-man".to_owned();
     ThreadRequest { name, priority: 70, cpu: CpuChoice::Any, lock_memory: false, ..ThreadRequest::default() }

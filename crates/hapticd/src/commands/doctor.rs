@@ -1,4 +1,4 @@
-//! `hapticd doctor`: checks whether this machine is fit for 1 kHz, and names remedies.
+//! `hapticd doctor`: checks whether this machine is fit for 1 kHz, and suggests remedies.
 
 use super::{print_json, print_line};
 use crate::cli::DoctorArguments;

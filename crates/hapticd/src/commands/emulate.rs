@@ -36,7 +36,7 @@ pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
 }
 
 /// Requests a priority below the default of the loop and above all ordinary programs. Hardware does not wait for other
-/// programs, and an emulated device should not either.
+/// programs, so an emulated device should not either.
 fn request() -> ThreadRequest {
     let name = "emulated".to_owned();
     ThreadRequest { name, priority: 60, cpu: CpuChoice::Any, lock_memory: false, ..ThreadRequest::default() }
@@ -54,7 +54,7 @@ fn serve_options(arguments: &EmulateArguments) -> ServeOptions {
     }
 }
 
-/// Creates the board with the model and hand from the file of a simulated device.
+/// Creates the board with the model and hand from a simulated device file.
 fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
     let emulator = arguments.kind;
     let name = arguments.device.clone().unwrap_or_else(|| format!("simulated-{}dof", emulator.axes));

@@ -1,7 +1,6 @@
-//! `hapticd export`: exports a recording as a table with the columns of a trace, or extracts the files with which it
-//! was made.
+//! `hapticd export`: exports a recording as a table with the columns of a trace, or extracts the files used to make it.
 //!
-//! For a table, the recording is replayed, so that every number has its full precision.
+//! For a table, the recording is replayed, so that every number has full precision.
 
 use super::print_line;
 use crate::cli::ExportArguments;
@@ -38,7 +37,7 @@ fn file_use(arguments: &ExportArguments, recording: &OpenRecording) -> PathConfl
     texts.fold(tables, |used, path| used.writes("--files", Some(&path)))
 }
 
-/// Writes the files with which the recording was made, and prints the command that uses them.
+/// Writes the files used to make the recording, and prints the command that uses them.
 fn export_files(recording: &OpenRecording, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritable(folder, &error))?;
     for (name, text) in &recording.attachments {

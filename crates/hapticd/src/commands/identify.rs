@@ -1,4 +1,4 @@
-//! `hapticd identify`: measures mass, friction, delay and encoder step of a device, and proposes gains.
+//! `hapticd identify`: measures the mass, friction, delay and encoder step of a device, and proposes gains.
 
 use super::{print_json, print_line};
 use crate::cli::{IdentifyArguments, InputArguments};
@@ -20,7 +20,7 @@ use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Minimum travel available to the handle for an estimate, m.
+/// Minimum travel required for an estimate, m.
 const MIN_TRAVEL_M: f64 = 0.002;
 
 /// Runs the command.
@@ -44,7 +44,7 @@ pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
     if arguments.json { print_json(&found.to_json()) } else { print_line(found.describe().trim_end()) }
 }
 
-/// Opens a setup whose device has no simulated hand, so that its handle is free.
+/// Opens a setup without a simulated hand, so that the handle is free.
 fn free_setup(device: &str) -> Result<Setup, Failure> {
     let input = InputArguments { device: Some(device.to_owned()), ..InputArguments::default() };
     let mut setup = auto::open_setup(&input)?;
@@ -85,7 +85,7 @@ fn not_measured(why: &str) -> Failure {
     Failure::Runtime(format!("not measured, nothing written, no force: {why}"))
 }
 
-/// Results of the measurement, to be printed.
+/// Results of the measurement, for printing.
 struct Found<'a> {
     axes: &'a [AxisEstimate],
     proposals: Proposals,

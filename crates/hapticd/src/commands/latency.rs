@@ -1,4 +1,4 @@
-//! `hapticd latency`: wake-up latency of a bare 1 kHz loop on this machine.
+//! `hapticd latency`: measures the wake-up latency of a bare 1 kHz loop on this machine.
 
 use super::{print_json, print_line};
 use crate::cli::LatencyArguments;
@@ -9,7 +9,7 @@ use haptic_realtime::memory::{LockedMemory, disable_heap_trim};
 use haptic_realtime::thread::{Granted, Policy};
 use std::time::Duration;
 
-/// Number of rows of the histogram: one for latencies below 1 µs, then one per octave. The last row includes all longer
+/// Number of rows in the histogram: one for latencies below 1 µs, then one per octave. The last row includes all longer
 /// latencies.
 const ROWS: u32 = 16;
 /// Width of the longest bar, characters.
@@ -58,7 +58,7 @@ fn text(report: &LatencyReport) -> String {
     lines.join("\n")
 }
 
-/// Describes the scheduling, core and memory locking that the kernel granted the thread.
+/// Describes the scheduling, core and memory locking granted to the thread.
 fn describe_grant(granted: &Granted) -> String {
     let scheduling = match granted.policy {
         Policy::Fifo => format!("real-time scheduling with priority {}", granted.priority),
@@ -74,8 +74,8 @@ fn describe_grant(granted: &Granted) -> String {
     format!("{scheduling}, {core}, {memory}")
 }
 
-/// Draws one bar per octave of the latency. The length of a bar is logarithmic in its number of wake-ups, so that rare
-/// ones are visible.
+/// Draws one bar per octave of latency. The length of a bar is logarithmic in the number of wake-ups, so that rare ones
+/// are visible.
 fn draw(wake: &Histogram) -> Vec<String> {
     let mut counts = [0u64; ROWS as usize];
     for (longest_ns, count) in wake.buckets() {

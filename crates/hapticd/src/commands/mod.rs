@@ -25,7 +25,7 @@ fn print_json(object: &impl Serialize) -> Result<(), Failure> {
     print_line(&json)
 }
 
-/// Prints a text on standard output. A closed pipe, as after `head`, is not an error.
+/// Prints text on standard output. A closed pipe, as after `head`, is not an error.
 fn print_line(text: &str) -> Result<(), Failure> {
     match writeln!(std::io::stdout().lock(), "{text}") {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

@@ -1,4 +1,4 @@
-//! `hapticd replay`: replays a recording bit for bit, and optionally the same hand motion with other gains.
+//! `hapticd replay`: replays a recording bit for bit, and optionally replays the same hand motion with other gains.
 
 use super::{print_json, print_line};
 use crate::cli::ReplayArguments;
@@ -10,7 +10,7 @@ use haptic_config::builtin::PROFILES;
 use haptic_config::profile;
 use serde::Serialize;
 
-/// Result of the command, to be printed as JSON.
+/// Result of the command, for printing as JSON.
 #[derive(Serialize)]
 struct Findings<'a> {
     #[serde(flatten)]

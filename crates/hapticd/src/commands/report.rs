@@ -1,4 +1,4 @@
-//! `hapticd report`: writes a page with plots of a recording. It shows the recorded values; nothing is replayed.
+//! `hapticd report`: writes a page with plots of a recording. The plots show recorded values; nothing is replayed.
 
 use crate::cli::ReportArguments;
 use crate::failure::Failure;
@@ -55,7 +55,7 @@ fn settings(header: &Header) -> Vec<(String, String)> {
     pairs.into_iter().filter(|(_, value)| !value.is_empty()).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Returns the texts of the input files, except that of the hand, which is a long table of numbers.
+/// Returns the texts of the input files, except the hand file, which is a long table of numbers.
 fn header_texts(header: &Header) -> Vec<(String, String)> {
     let texts = &header.texts;
     let named = [("Profile", &texts.profile), ("Scene", &texts.scene), ("Device", &texts.device)];

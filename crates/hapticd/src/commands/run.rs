@@ -18,7 +18,7 @@ use haptic_view::Listener;
 /// Runs the command.
 ///
 /// # Errors
-/// If the input is invalid, the device must not be driven, or the loop fails.
+/// If the input is invalid, driving the device is not permitted, or the loop fails.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     daemon::keep_memory();
     let mut setup = auto::open_setup(&arguments.input)?;
@@ -58,7 +58,7 @@ fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {
     admission::admit(&setup.profile.scene.name, &setup.scene, setup.is_simulated())
 }
 
-/// Warns if the device does not support the rate of the profile and is therefore served less often.
+/// Warns if the device does not support the rate in the profile and is therefore served less often.
 fn warn_of_slow_service(setup: &Setup) {
     let (requested, served) = (setup.profile.realtime.rate_hz, setup.service_rate_hz());
     if served < requested {

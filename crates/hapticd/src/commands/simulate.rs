@@ -52,11 +52,11 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
     }
 }
 
-/// The file given with `--golden`, checked before the simulation starts so that errors are reported at once.
+/// The file given with `--golden`, checked before the simulation starts so that errors are reported early.
 enum GoldenFile<'a> {
-    /// To be written after the run.
+    /// File to write after the run.
     Update(&'a Path),
-    /// To be compared with the run.
+    /// File to compare with the run.
     Compare(&'a Path, Golden),
 }
 
@@ -98,7 +98,7 @@ pub struct SimulationRun {
 }
 
 impl SimulationRun {
-    /// Creates the run of a loop that has not run any tick yet.
+    /// Creates a run from a loop before its first tick.
     pub fn new(rendering: HapticLoop) -> Self {
         Self { rendering, figures: RunExtremes::default(), faults: Vec::new(), forces: None }
     }
@@ -127,7 +127,7 @@ impl SimulationRun {
         Summary::of(&self.rendering, &self.figures, self.faults.clone())
     }
 
-    /// Runs a number of ticks; reads the clock only if there is a stopwatch.
+    /// Runs a number of ticks. The clock is read only if there is a stopwatch.
     pub fn advance(&mut self, ticks: u64, stopwatch: Option<&mut Stopwatch>) {
         let Some(stopwatch) = stopwatch else {
             (0..ticks).for_each(|_| _ = self.tick());
@@ -140,8 +140,7 @@ impl SimulationRun {
         }
     }
 
-    /// Runs a number of ticks and writes them to the traces and the recording. The stopwatch does not count the
-    /// writing.
+    /// Runs a number of ticks and writes them to the traces and the recording. The stopwatch excludes the writing.
     fn advance_recorded(
         &mut self,
         ticks: u64,

@@ -25,9 +25,9 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Damping values tested on the device, as multiples of its own damping.
+/// Damping values to test on the device, as multiples of its own damping.
 const MEASURED_SHARES: [f64; 4] = [0.1, 0.5, 2.0, 8.0];
-/// Maximum travel of the handle while springs are tested, m.
+/// Maximum travel of the handle during the spring test, m.
 const TRAVEL_M: f64 = 0.015;
 
 /// Runs the command.
@@ -96,7 +96,7 @@ fn boundaries(
     Ok(dampings(device, hand, points).into_par_iter().map(limits).collect())
 }
 
-/// Measures the maximum stable stiffness at several damping values, on the device with a free handle.
+/// Measures the maximum stable stiffness at several damping values on the device, with the handle free.
 fn measured(
     setup: &Setup,
     device: &WorstAxisModel,

@@ -1,6 +1,6 @@
-//! Parts shared by the daemon and the viewer: requests to the loop, events from it, and recordings.
+//! Parts shared by the daemon and the viewer: requests to the loop, events from the loop, and recordings.
 //!
-//! Ordinary threads hold the ends of the queues that are in [`LoopHandles`]; the real-time thread holds the other ends.
+//! Ordinary threads hold the ends of the queues in [`LoopHandles`]; the real-time thread holds the other ends.
 
 pub mod recording;
 mod state_folder;
@@ -37,7 +37,7 @@ pub enum LoopRequest {
         /// Snapshot sink with capacity for the new world.
         publisher: Box<dyn SnapshotSink>,
     },
-    /// Starts recording through this tap, with the next tick.
+    /// Starts recording through this tap with the next tick.
     Record(Box<Tap>),
     /// Ends the active recording.
     StopRecording,
@@ -103,13 +103,13 @@ pub fn send(requests: &CommandSender<LoopRequest>, request: LoopRequest) -> Resu
     })
 }
 
-/// Creates a snapshot sink with capacity for a world, and the reader of its newest snapshot.
+/// Creates a snapshot sink with capacity for a world, and a reader for its newest snapshot.
 pub fn publish_to_latest(world: &World) -> (Box<dyn SnapshotSink>, LatestReader<Snapshot>) {
     let (writer, snapshots) = latest(Snapshot::with_capacity_for(world));
     (Box::new(ToLatest(writer)), snapshots)
 }
 
-/// Snapshot sink that publishes to a latest-value exchange.
+/// A snapshot sink that publishes to a latest-value exchange.
 struct ToLatest(LatestWriter<Snapshot>);
 
 impl SnapshotSink for ToLatest {

@@ -1,7 +1,7 @@
-//! Recordings of a running daemon, started with the first tick or on request.
+//! Recordings of a running daemon, started at the first tick or on request.
 //!
 //! The real-time thread writes every tick into rings ([`haptic_record::tap`]); a recorder thread writes them to the
-//! file. Supervisor and viewer start and stop recordings and report their progress.
+//! file. The supervisor and the viewer start and stop recordings and report their progress.
 
 use super::{LoopRequest, send};
 use crate::cli::RecordArguments;
@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Minimum number of dynamic bodies for which a tap has capacity. A later world may have more of them than the first.
+/// Minimum capacity of a tap, in dynamic bodies. A later world may have more of them than the first.
 const MIN_MOVING_BODIES: usize = 64;
 
-/// Maximum length of a recording's file name, bytes. File systems accept 255 bytes, and the parts of a rotated
-/// recording get a number appended.
+/// Maximum length of a recording's file name, bytes. File systems accept 255 bytes, and rotated recordings need space
+/// for a number.
 const MAX_NAME_BYTES: usize = 200;
 
 /// Recordings of a daemon, one at a time. Clones share their state.
@@ -37,7 +37,7 @@ pub struct Recording {
     rotation: Rotation,
     moving_bodies: usize,
     active: Arc<Mutex<Option<ActiveRecording>>>,
-    /// Locked while a recording starts, because two recordings that start at once would overwrite each other in
+    /// Locked while a recording starts, because two recordings started simultaneously would overwrite each other in
     /// `active`.
     starting: Arc<Mutex<()>>,
 }
@@ -46,14 +46,14 @@ struct ActiveRecording {
     path: PathBuf,
     since: Instant,
     thread: RecorderThread,
-    /// Whether the recording has failed and the error was logged.
+    /// Whether the recording has failed and the error has been logged.
     has_failed: bool,
     /// Whether the loop has accepted the request to return the tap.
     is_abandoned: bool,
 }
 
 impl Recording {
-    /// Creates the recordings of a setup; none is active yet.
+    /// Creates the recordings for a setup; none is active yet.
     pub fn new(setup: &Setup, device: &dyn Device, arguments: &RecordArguments) -> Self {
         let moving_bodies = setup.scene.bodies.iter().filter(|body| !body.fixed).count();
         Self {
@@ -66,13 +66,13 @@ impl Recording {
         }
     }
 
-    /// Returns the worlds that recordings refer to. A new world must be added to them before the loop receives it, and
-    /// must be given the number that [`Worlds::add`] returns (`World::numbered`).
+    /// Returns the worlds that recordings refer to. A new world must be added before the loop receives it, and must be
+    /// given the number returned by [`Worlds::add`] (`World::numbered`).
     pub fn worlds(&self) -> &Worlds {
         &self.worlds
     }
 
-    /// Returns the number of dynamic bodies for which a tap has capacity.
+    /// Returns the capacity of a tap, in dynamic bodies.
     pub fn moving_bodies(&self) -> usize {
         self.moving_bodies
     }
@@ -91,8 +91,8 @@ impl Recording {
         Some(RecordingMessage { file, seconds: active.since.elapsed().as_secs_f64(), bytes })
     }
 
-    /// Begins a recording that starts with the first tick. Returns its tap, which the loop must receive before that
-    /// tick.
+    /// Begins a recording that starts with the first tick. Returns its tap, which must be passed to the loop before
+    /// that tick.
     ///
     /// # Errors
     /// If the file cannot be created or the recorder thread cannot be started.
@@ -101,7 +101,7 @@ impl Recording {
     }
 
     /// Begins a recording mid-run, in the world with the given number. The recording starts with a checkpoint of the
-    /// whole loop, from which it can be replayed.
+    /// whole loop, so that it can be replayed.
     ///
     /// # Errors
     /// If the file cannot be created, another recording is active, or the loop does not accept the request.
@@ -149,7 +149,7 @@ impl Recording {
         Ok(Box::new(tap))
     }
 
-    /// Logs the problems that the recorder thread has reported since the last call.
+    /// Logs the problems reported by the recorder thread since the last call.
     pub fn log_problems(&self) {
         if let Some(active) = self.active().as_mut() {
             while let Some(notice) = active.thread.notice() {
@@ -158,8 +158,8 @@ impl Recording {
         }
     }
 
-    /// Asks the loop to return the tap of a failed recording, so that another can begin. Call this repeatedly, because
-    /// a busy loop may not accept the request.
+    /// Asks the loop to return the tap of a failed recording, so that another can begin. Must be called repeatedly,
+    /// because a busy loop may not accept the request.
     pub fn abandon_failed(&self, requests: &CommandSender<LoopRequest>) {
         if let Some(active) = self.active().as_mut().filter(|active| active.has_failed && !active.is_abandoned) {
             active.is_abandoned = self.stop(requests).is_ok();
@@ -198,7 +198,7 @@ impl ActiveRecording {
 }
 
 /// Returns the path of a recording requested by the viewer: a new file in the subfolder `recordings` of the state
-/// folder. A page must not be able to choose another folder or to overwrite a file.
+/// folder. A page must not be able to choose another folder or overwrite a file.
 ///
 /// # Errors
 /// If the name is invalid or in use, or the folder cannot be created.
@@ -226,8 +226,7 @@ fn is_plain(name: &str) -> bool {
     name.ends_with(".mcap") && !name.starts_with(['.', ' ']) && is_text && name.len() <= MAX_NAME_BYTES
 }
 
-/// Returns a file name that is not in use in the folder: `unix_ms`, or the next free number, with the extension
-/// `.mcap`.
+/// Returns an unused file name in the folder: `unix_ms`, or the next free number, with the extension `.mcap`.
 fn free_name(folder: &Path, unix_ms: u64) -> String {
     let mut names = (unix_ms..).map(|number| format!("{number}.mcap"));
     names.find(|name| !folder.join(name).exists()).unwrap_or_default()
@@ -242,7 +241,7 @@ fn describe(summary: &RecordingSummary) -> String {
 }
 
 /// Returns the offset from the monotonic clock to Unix time, ns. Its low 24 bits (17 ms) are zero, so that both times
-/// of a message end in the same bytes, which compresses better.
+/// in a message end in the same bytes, which compresses better.
 fn epoch_ns() -> u64 {
     unix_ns().saturating_sub(monotonic_ns()) & !0xFF_FFFF
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Returns the folder of black boxes and of recordings started in the viewer: `$XDG_STATE_HOME/hapticd`, or else
+/// Returns the folder for black boxes and for recordings started in the viewer: `$XDG_STATE_HOME/hapticd`, or else
 /// `$HOME/.local/state/hapticd`; `None` if neither variable is set to an absolute path.
 pub fn state_folder() -> Option<PathBuf> {
     let absolute = |path: PathBuf| path.is_absolute().then_some(path);

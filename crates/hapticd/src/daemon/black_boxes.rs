@@ -12,7 +12,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writer of black boxes, with the folder for the files and the history for the recordings.
+/// Writes black boxes to a folder, with recordings made from the history.
 pub struct BlackBoxes {
     folder: PathBuf,
     history: HistoryKeeper,
@@ -33,7 +33,7 @@ impl BlackBoxes {
         self.history.drain();
     }
 
-    /// Writes a black box as a table and, if the history allows it, as a recording, and logs the paths.
+    /// Writes a black box as a table and, if the history permits, as a recording, and logs the paths.
     pub fn write(&mut self, black_box: &BlackBox) {
         match dump(black_box, &self.folder, &stamp()) {
             Ok(table) => self.write_recording(&table),
@@ -52,14 +52,13 @@ impl BlackBoxes {
     }
 }
 
-/// Returns the Unix time, s, and the process ID as text, to distinguish the files of different runs.
+/// Returns the Unix time, s, and the process id as text, to distinguish the files of different runs.
 fn stamp() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     format!("{seconds}-{}", std::process::id())
 }
 
-/// Writes the table of a black box to a new file in `folder` and returns the path of the file. Creates the folder if it
-/// is missing.
+/// Writes the table of a black box to a new file in `folder`, which is created if necessary, and returns its path.
 fn dump(black_box: &BlackBox, folder: &Path, stamp: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let name = match black_box.reports().filter(|report| report.fault.is_some()).last() {

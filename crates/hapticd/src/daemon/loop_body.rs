@@ -1,4 +1,4 @@
-//! Body of the real-time thread. It owns the loop and the device, applies requests, emits events and never waits.
+//! Body of the real-time thread: owns the loop and the device, applies requests, emits events and never waits.
 
 use crate::control::{LoopEvent, LoopHandles, LoopRequest, publish_to_latest};
 use crate::figures::RunExtremes;
@@ -45,7 +45,7 @@ struct Taps {
 }
 
 impl Taps {
-    /// Starts recording with the next tick, after a checkpoint if the tap needs one. Returns the replaced tap, if any.
+    /// Starts recording with the next tick, after a checkpoint if the tap needs one. Returns the previous tap, if any.
     fn begin(&mut self, mut tap: Box<Tap>, rendering: &HapticLoop) -> Option<Box<Tap>> {
         tap.record_checkpoint(rendering);
         self.recording.replace(tap)
@@ -85,7 +85,7 @@ impl LoopBody {
         retire(self.taps.begin(tap, &self.rendering), &mut self.events);
     }
 
-    /// Starts recording to `tap` for black boxes; call it before the first tick.
+    /// Starts recording to `tap` for black boxes. Must be called before the first tick.
     pub fn record_history_to(&mut self, mut tap: Box<Tap>) {
         tap.record_checkpoint(&self.rendering);
         self.taps.history = Some(tap);
@@ -100,7 +100,7 @@ impl LoopBody {
         }
     }
 
-    /// Applies pending requests. Requests wait while the event ring lacks space for the values that they replace.
+    /// Applies pending requests. Requests wait while the event ring lacks space for the values they replace.
     fn apply_requests(&mut self) {
         if self.events.room() < EVENT_RESERVE {
             return;
@@ -161,7 +161,7 @@ impl Periodic for LoopBody {
     }
 }
 
-/// Records a command, applies it to the loop and emits the world that it replaces, if any.
+/// Records a command, applies it to the loop and emits the world it replaces, if any.
 fn apply(command: Command, rendering: &mut HapticLoop, taps: &mut Taps, events: &mut RingWriter<LoopEvent>) {
     taps.each().for_each(|tap| tap.record_command(&command, rendering.last().tick + 1));
     if let Some(old) = rendering.apply(command) {

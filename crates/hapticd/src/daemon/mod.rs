@@ -1,4 +1,4 @@
-//! The daemon: the real-time thread that runs the ticks on the wall clock, and the ordinary thread beside it.
+//! The daemon: the real-time thread that runs the ticks, and the ordinary thread that supervises it.
 //!
 //! - [`loop_body`]: runs on the real-time thread, owns the loop and the device, and never waits.
 //! - [`supervisor`]: the ordinary thread; logs faults, writes black boxes, applies changed profiles and shows status.
@@ -40,12 +40,12 @@ use std::path::PathBuf;
 use supervisor::Supervisor;
 use viewer_link::ViewerLink;
 
-/// Size of the heap mapped at the start, bytes: enough for a loop, its black boxes and a recording, with some reserve.
+/// Size of the heap mapped at the start, bytes; enough for a loop, its black boxes and a recording, with a reserve.
 const HEAP_BYTES: usize = 16 << 20;
-/// Ticks between two publications of the loop's timing, for four per second.
+/// Number of ticks between publications of the loop's timing; four per second.
 const TIMING_EVERY_TICKS: NonZeroU64 = NonZeroU64::new(250).unwrap();
 
-/// Options of a run.
+/// Options for a run.
 #[derive(Debug, Default)]
 pub struct Options {
     /// Arguments that name profile, scene and device; used to reload a changed profile.
@@ -54,13 +54,13 @@ pub struct Options {
     pub periods: Option<u64>,
     /// Whether to drive hardware even without real-time scheduling.
     pub allow_no_rt: bool,
-    /// Whether the user permits hardware to run without the energy tank.
+    /// Whether the user permits driving hardware without the energy tank.
     pub i_know: bool,
     /// Folder for black boxes; `None` if no black boxes are written.
     pub black_box_folder: Option<PathBuf>,
     /// Socket of the viewer; `None` if there is no viewer.
     pub listener: Option<Listener>,
-    /// Options of the recording that starts with the first tick, and of later recordings.
+    /// Options for the recording that starts with the first tick, and for later recordings.
     pub recording: RecordArguments,
 }
 
@@ -76,7 +76,7 @@ pub fn keep_memory() {
 /// Runs the daemon until a signal, the user or the given number of periods ends it, and returns the summary.
 ///
 /// # Errors
-/// If the loop cannot be started, lacks rights or panics.
+/// If the loop cannot be started, lacks the necessary rights or panics.
 pub fn run(
     setup: Setup,
     device: Box<dyn Device>,
@@ -114,8 +114,8 @@ fn thread_request(setup: &Setup) -> ThreadRequest {
     ThreadRequest { name: "haptic-loop".to_owned(), priority, cpu, lock_memory, ..ThreadRequest::default() }
 }
 
-/// Keeps the processor out of deep idle states, which delay wake-ups, until the guard is dropped. If the kernel
-/// refuses, this is only logged.
+/// Keeps the processor out of deep idle states, which delay wake-ups, until the guard is dropped. A refusal by the
+/// kernel is only logged.
 fn hold_processor_awake() -> Option<DmaLatencyGuard> {
     DmaLatencyGuard::hold().inspect_err(|refused| tracing::debug!("{refused}")).ok()
 }

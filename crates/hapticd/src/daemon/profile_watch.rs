@@ -1,8 +1,8 @@
-//! Detects that the profile file was saved.
+//! Detects when the profile file is saved.
 //!
-//! The folder of the file is watched, not the file itself, because most editors write a new file and rename it over the
-//! old one. A change counts once there has been no event for a moment, because a file that is being overwritten is
-//! empty at first, and an empty profile is valid.
+//! Watches the folder rather than the file, because most editors write a new file and rename it over the old one. A
+//! change counts only after a short time without events, because a file being overwritten is empty at first, and an
+//! empty profile is valid.
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Time without events before a change counts.
 const SETTLE_TIME: Duration = Duration::from_millis(50);
 
-/// Watcher of the profile file.
+/// Watches the profile file.
 pub struct ProfileWatch {
     /// Stops watching when dropped.
     _watcher: RecommendedWatcher,

@@ -1,5 +1,5 @@
-//! Applies changes to the profile while the daemon runs. Some changes take effect at once, some re-engage the force,
-//! and some need a restart.
+//! Applies changes to the profile while the daemon runs. Some changes take effect immediately, some re-engage the
+//! force, and some need a restart.
 
 use super::profile_watch::ProfileWatch;
 use crate::cli::InputArguments;
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Watches the profile and applies its changes.
 pub struct Reload {
     input: InputArguments,
-    /// Profile as last applied.
+    /// The profile as last applied.
     profile: Profile,
     is_simulated: bool,
     axes: u8,
@@ -28,7 +28,7 @@ pub struct Reload {
     has_warned: bool,
 }
 
-/// Difference between two profiles.
+/// The difference between two profiles.
 #[derive(Debug, Default)]
 pub struct Change {
     /// Commands for the loop, in order.
@@ -59,8 +59,8 @@ impl Reload {
         }
     }
 
-    /// Reloads the profile if the file was saved or a reload is requested. Passes the new commands to `send`, after
-    /// those that a busy loop did not accept before.
+    /// Reloads the profile if the file was saved or a reload is requested. Passes the new commands to `send`, after any
+    /// earlier commands that a busy loop did not accept.
     pub fn poll(&mut self, requested: bool, send: impl FnMut(Command) -> Result<(), ControlError>) {
         let saved = self.watch.as_mut().is_some_and(ProfileWatch::is_due);
         if saved || requested {
@@ -79,7 +79,7 @@ impl Reload {
         self.pending.extend(change.commands);
     }
 
-    /// Sends pending commands in order, up to the first one that a busy loop does not accept; the rest stay pending.
+    /// Sends pending commands in order until a busy loop does not accept one; the rest stay pending.
     fn send_pending(&mut self, mut send: impl FnMut(Command) -> Result<(), ControlError>) {
         while let Some(command) = self.pending.front() {
             match send(command.clone()) {

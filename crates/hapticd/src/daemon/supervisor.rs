@@ -1,5 +1,5 @@
-//! The ordinary thread beside the real-time thread. It logs faults, writes black boxes, applies changed profiles and
-//! shows status.
+//! The ordinary thread that supervises the real-time thread. It logs faults, writes black boxes, applies changed
+//! profiles and shows status.
 
 use super::black_boxes::BlackBoxes;
 use super::loop_body::LoopBody;
@@ -21,12 +21,12 @@ use std::time::Duration;
 
 /// Polling interval of the supervisor. A changed profile must be applied within 200 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Polling interval with a viewer, which should receive a snapshot soon after its tick.
+/// Polling interval with a viewer, which should receive each snapshot soon after its tick.
 const VIEWER_POLL_INTERVAL: Duration = Duration::from_millis(4);
 /// Maximum number of faults listed in a summary; later faults are only logged.
 const MAX_LISTED_FAULTS: usize = 1000;
 
-/// The ordinary thread beside the real-time thread.
+/// The ordinary thread that supervises the real-time thread.
 pub struct Supervisor {
     handles: LoopHandles,
     timing: LatestReader<LoopTiming>,
@@ -34,14 +34,14 @@ pub struct Supervisor {
     black_boxes: Option<BlackBoxes>,
     status: Status,
     faults: Vec<FaultRecord>,
-    /// Requests that return written black boxes to the loop, waiting for space in the request queue.
+    /// Requests that return written black boxes to the loop, pending until the request queue has space.
     spares: Vec<LoopRequest>,
     viewer: Option<ViewerLink>,
     recording: Recording,
 }
 
 impl Supervisor {
-    /// Creates the supervisor of a loop.
+    /// Creates the supervisor for a loop.
     pub fn new(
         handles: LoopHandles,
         timing: LatestReader<LoopTiming>,
@@ -58,7 +58,7 @@ impl Supervisor {
     /// Supervises the loop until it ends, and returns the summary.
     ///
     /// # Errors
-    /// If the loop lacked rights or panicked.
+    /// If the loop lacked the necessary rights or panicked.
     pub fn run(mut self, running: RealtimeLoop<LoopBody>, signals: &Signals) -> Result<Summary, Failure> {
         while !running.has_ended() {
             self.poll(signals);
@@ -129,8 +129,8 @@ impl Supervisor {
         self.recycle_black_boxes();
     }
 
-    /// Returns written black boxes to the loop, which reuses them for later faults. If the queue is full, the next poll
-    /// retries; if the loop has ended, the black boxes are dropped.
+    /// Returns written black boxes to the loop for reuse. If the queue is full, the next poll retries; if the loop has
+    /// ended, the black boxes are dropped.
     fn recycle_black_boxes(&mut self) {
         while let Some(spare) = self.spares.pop() {
             if let Err(TrySendError::Full(spare)) = self.handles.requests.send(spare) {

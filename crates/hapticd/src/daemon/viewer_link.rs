@@ -1,4 +1,4 @@
-//! The supervisor's link to the viewer. It publishes telemetry and applies scene switches.
+//! The supervisor's link to the viewer: publishes telemetry and applies scene switches.
 
 use super::loop_body::LoopBody;
 use crate::control::LoopHandles;
@@ -21,12 +21,12 @@ use std::sync::atomic::Ordering;
 pub struct ViewerLink {
     session: Arc<ViewerSession>,
     observer: Observer,
-    /// Server, which stops when dropped; `None` if it could not be started.
+    /// Server that stops when dropped; `None` if it could not be started.
     _viewer: Option<Viewer>,
 }
 
 impl ViewerLink {
-    /// Starts the server of the viewer. If that fails, the run continues without a viewer.
+    /// Starts the viewer's server. If this fails, the run continues without a viewer.
     pub fn start(listener: Listener, session: ViewerSession, running: &RealtimeLoop<LoopBody>) -> Self {
         let session = Arc::new(session);
         let (scene_id, scene) = session.scene();
@@ -35,7 +35,7 @@ impl ViewerLink {
         Self { observer: Observer::new(scene_id, &scene), session, _viewer: served.inspect_err(warn).ok() }
     }
 
-    /// Sends a command to the loop and updates the settings that the viewer shows.
+    /// Sends a command to the loop and updates the settings shown in the viewer.
     ///
     /// # Errors
     /// If the loop is busy or has ended.
@@ -48,7 +48,7 @@ impl ViewerLink {
         self.observer.add_fault(fault.clone());
     }
 
-    /// If the scene was switched, replaces the snapshot reader and the scene that is shown.
+    /// If the scene was switched, replaces the snapshot reader and the displayed scene.
     pub fn apply_switch(&mut self, handles: &mut LoopHandles, status: &mut Status) {
         if let Some(switch) = self.session.take_switch() {
             handles.snapshots = switch.snapshots;
@@ -57,7 +57,7 @@ impl ViewerLink {
         }
     }
 
-    /// Publishes the newest snapshot and the newest timing, each only if it is new.
+    /// Publishes the newest snapshot and timing, each only if it is new.
     pub fn publish(&mut self, handles: &mut LoopHandles, timing: &mut LatestReader<LoopTiming>) {
         if let Some(snapshot) = handles.snapshots.read_if_new() {
             let longest_ns = handles.longest_tick_ns.swap(0, Ordering::Relaxed);

@@ -1,5 +1,4 @@
-//! Follows a scene through its snapshots, for the terminal and the viewer. Provides the poses of the bodies and a
-//! caption.
+//! Follows a scene through its snapshots, for the terminal and the viewer. Provides body poses and a caption.
 
 pub mod narrator;
 

@@ -10,16 +10,16 @@ use haptic_loop::report::TickReport;
 const TAP_TICKS: u64 = 350;
 /// Time for which a finished contact is still reported, ticks.
 const REMEMBERED_TICKS: u64 = 350;
-/// Speed below which the tool counts as resting, m/s.
+/// Speed below which the tool is considered at rest, m/s.
 const STILL_M_PER_S: f64 = 0.004;
-/// Smallest normal force on the tool for which sliding is reported, N.
+/// Smallest normal force on the tool at which sliding is reported, N.
 const LIGHT_N: f64 = 0.05;
 
-/// Writer of captions. It tracks the last contact of the tool, to distinguish a tap from a longer contact, and pulling
-/// off from free motion.
+/// Writes captions. Tracks the last contact of the tool, to distinguish a tap from a longer contact, and pulling off
+/// from free motion.
 #[derive(Clone, Debug, Default)]
 pub struct Narrator {
-    /// Bodies that the tool touches, or touched last.
+    /// Bodies that the tool touches, or last touched.
     bodies: Vec<usize>,
     /// First tick of the current or last contact.
     began: u64,
@@ -93,7 +93,7 @@ impl Narrator {
     }
 
     /// Whether the friction between tool and body is close to its limit. Speed alone does not show this, because a
-    /// sticking tool also moves a little with the hand.
+    /// sticking tool also moves slightly with the hand.
     fn is_slipping(&self, view: &SceneView, body: usize, report: &TickReport) -> bool {
         let (tangent_n, normal_n) = (report.felt.tool_tangent_n.abs(), report.felt.tool_normal_n);
         tangent_n > 0.95 * view.bodies[body].friction_with_tool * normal_n

@@ -12,10 +12,10 @@ use haptic_config::source::Source;
 /// Value of `--device` that selects the only connected device.
 const AUTO: &str = "auto";
 
-/// Opens the files that the flags name; `--device auto` selects the only connected device.
+/// Opens the files named by the flags; `--device auto` selects the only connected device.
 ///
 /// # Errors
-/// If a file has errors, all of which are listed, or if `auto` finds no device or several.
+/// If a file has errors, which the failure lists, or if `auto` finds no device or several.
 pub fn open_setup(input: &InputArguments) -> Result<Setup, Failure> {
     if input.device.as_deref() != Some(AUTO) {
         return Ok(Setup::open(input, None)?);

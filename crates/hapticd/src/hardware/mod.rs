@@ -1,4 +1,4 @@
-//! Opens the device that a device file describes.
+//! Opens the device described by a device file.
 
 pub mod auto;
 
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Opens the device of a setup, ready to be read and written.
 ///
 /// # Errors
-/// If the model cannot be simulated, or if the hardware is missing, busy, not accessible or different from the device
+/// If the model cannot be simulated, or if the hardware is missing, busy, not accessible or does not match the device
 /// file.
 pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     let Some(backend) = backend_of(setup.device.kind) else { return Ok(setup.simulated_device()?) };
@@ -20,7 +20,7 @@ pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
         .map_err(|error| Failure::Runtime(format!("{}: {error}", setup.profile.device.name)))
 }
 
-/// Returns the program and the arguments of the dead-man process; `None` if the path of this program is unknown.
+/// Returns the program and arguments of the dead-man process; `None` if the path of this program is unknown.
 fn dead_man() -> Option<(PathBuf, Vec<String>)> {
     Some((std::env::current_exe().ok()?, vec!["dead-man".to_owned()]))
 }

@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Work that the real-time thread does once per period.
+/// Work done by the real-time thread once per period.
 pub trait Periodic: Send + 'static {
     /// Runs one period; `Break` ends the loop. Must not allocate, lock or wait.
     fn tick(&mut self, wake: Wake) -> ControlFlow<()>;
@@ -29,7 +29,7 @@ pub trait Periodic: Send + 'static {
     /// Switches the device off after the last tick, even after a panic in [`Self::tick`].
     fn finish(&mut self, exit: &LoopExit);
 
-    /// Closes the device if the thread lacks the rights to run any tick; [`Self::finish`] is then not called.
+    /// Closes the device if the thread lacks the rights to run; [`Self::finish`] is then not called.
     fn close(&mut self);
 }
 
@@ -87,7 +87,7 @@ impl<B: Periodic> RealtimeLoop<B> {
         Ok(Self { thread: Some(thread), granted, stop })
     }
 
-    /// Returns the scheduling, core and memory locking that the system granted the thread.
+    /// Returns the scheduling, core and memory locking granted to the thread.
     pub fn granted(&self) -> &Granted {
         &self.granted
     }
@@ -100,7 +100,7 @@ impl<B: Periodic> RealtimeLoop<B> {
     /// Waits for the end of the loop and returns its result.
     ///
     /// # Errors
-    /// If the thread lacked the rights to run, or panicked while it switched the device off.
+    /// If the thread lacked the rights to run, or panicked while switching the device off.
     pub fn join(mut self) -> Result<LoopResult<B>, Failure> {
         let panicked = |text: &str| Failure::Runtime(format!("the real-time thread panicked: {text}"));
         match self.thread.take().map(RealtimeThread::join) {

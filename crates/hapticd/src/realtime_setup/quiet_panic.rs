@@ -1,6 +1,6 @@
-//! Defers the message of a panic on the real-time thread until the device is off.
+//! Defers panic messages of the real-time thread until the device is off.
 //!
-//! The default hook prints a message and possibly a backtrace. That can take milliseconds while the last force still
+//! The default hook prints a message and possibly a backtrace, which can take milliseconds while the last force still
 //! acts. On the real-time thread the hook only stores the location; the supervisor reports it after the device is
 //! closed.
 

@@ -1,14 +1,14 @@
-//! Decides whether a device may be driven with the scheduling that the system granted. A simulated device always may.
-//! Hardware needs real-time scheduling, unless the user overrides this.
+//! Decides whether a device may be driven with the granted scheduling. A simulated device may always be driven;
+//! hardware needs real-time scheduling, unless the user overrides this.
 
 use haptic_realtime::thread::Granted;
 
 /// Properties that decide whether a device may be driven without real-time scheduling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// Whether the device is hardware, with motors.
+    /// Whether the device is hardware, with real motors.
     pub is_hardware: bool,
-    /// Whether the user permits hardware without real-time scheduling.
+    /// Whether the user permits driving hardware without real-time scheduling.
     pub allow_no_rt: bool,
 }
 

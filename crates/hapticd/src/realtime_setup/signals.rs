@@ -15,7 +15,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Registers the signal handlers of this process and returns the flags that they set.
+    /// Registers the signal handlers of this process and returns the flags they set.
     ///
     /// # Errors
     /// If a handler cannot be registered.

@@ -11,15 +11,15 @@ pub struct RunStatistics {
     pub ticks: u64,
     /// Largest force on the hand, N.
     pub force_max_n: f64,
-    /// Mean magnitude of the force on the hand, N.
+    /// Mean force magnitude on the hand, N.
     pub force_mean_n: f64,
-    /// Root mean square of the magnitude of the force on the hand, N.
+    /// Root mean square of the force magnitude on the hand, N.
     pub force_rms_n: f64,
     /// Fraction of ticks with the tool in contact.
     pub contact_share: f64,
-    /// Mean normal force on the tool while it is in contact, N.
+    /// Mean normal force on the tool during contact, N.
     pub normal_force_mean_n: f64,
-    /// Mean magnitude of the friction force on the tool while it is in contact, N.
+    /// Mean friction force magnitude on the tool during contact, N.
     pub tangent_force_mean_n: f64,
     /// Deepest penetration of the tool, m.
     pub penetration_max_m: f64,
@@ -33,15 +33,15 @@ pub struct RunStatistics {
     pub energy_gain_max_j: f64,
     /// Lowest tank level, J.
     pub tank_lowest_j: f64,
-    /// Ticks in which the tank limited the force.
+    /// Number of ticks in which the tank limited the force.
     pub tank_cuts: u64,
-    /// Ticks without force because the reading was stale.
+    /// Number of ticks without force because the reading was stale.
     pub stale: u64,
     /// Number of faults.
     pub faults: u64,
 }
 
-/// Running sums from which [`RunStatistics`] are computed.
+/// Running sums for computing [`RunStatistics`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FeltSums {
     figures: RunStatistics,

@@ -9,7 +9,7 @@ use haptic_record::tap::CommandRecord;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Recording without its ticks, which are read on demand.
+/// A recording without its ticks, which are read on demand.
 #[derive(Clone, Debug)]
 pub struct OpenRecording {
     /// Header of the first file.
@@ -20,7 +20,7 @@ pub struct OpenRecording {
     pub commands: Vec<CommandRecord>,
     /// Lines of the recording's log.
     pub events: Vec<Event>,
-    /// How reading ended in the first incomplete file; `Finished` if all files are complete.
+    /// State at the end of reading the first incomplete file; `Finished` if all files are complete.
     pub end: ReadEnd,
     /// Number of ticks.
     pub ticks: u64,
@@ -37,7 +37,7 @@ pub struct OpenRecording {
 }
 
 impl OpenRecording {
-    /// Opens a recording. If `path` is the n-th of several files, the ones before it are opened too, provided that they
+    /// Opens a recording. If `path` is the n-th of several files, the earlier ones are opened too, provided that they
     /// all exist.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl OpenRecording {
         Ok(())
     }
 
-    /// Checks that the recording has ticks to show or to export.
+    /// Checks that the recording has ticks to show or export.
     ///
     /// # Errors
     /// If the recording has no ticks; the message gives the reason.
@@ -110,8 +110,8 @@ impl OpenRecording {
         self.flaw.as_ref().map(|flaw| format!("{flaw}; {} ticks are saved", self.ticks))
     }
 
-    /// Adds an attachment, unless there is one with the same name. Profile, scene, device and hand are therefore those
-    /// of the first file; later files only add worlds.
+    /// Adds an attachment, unless one with the same name exists. Profile, scene, device and hand therefore come from
+    /// the first file; later files only add worlds.
     fn add_text(&mut self, name: String, text: String) {
         if let Some(world) = world_of_attachment(&name) {
             self.scenes.insert(world, text.clone());
@@ -119,7 +119,7 @@ impl OpenRecording {
         self.attachments.entry(name).or_insert(text);
     }
 
-    /// Returns the files of the recording as input files, for the check of path conflicts.
+    /// Returns the recording's files as input files, to check for path conflicts.
     pub fn file_use(&self) -> PathConflicts {
         self.files.iter().fold(PathConflicts::default(), |used, file| used.reads("the recording", Some(file)))
     }
@@ -159,7 +159,7 @@ impl OpenRecording {
     }
 }
 
-/// Describes the problem of a file, if any; `span` is the range of ticks read so far.
+/// Describes the problem with a file, if any; `span` is the range of ticks read so far.
 fn flaw(file: &Path, end: &ReadEnd, span: Option<(u64, u64)>) -> Option<String> {
     let place = span.map_or("before its first tick".to_owned(), |(_, last)| format!("after tick {last}"));
     let file = file.display();
@@ -185,8 +185,8 @@ fn files_up_to(path: &Path, part: u32) -> Vec<PathBuf> {
     if files.iter().all(|file| file.is_file()) { files } else { alone }
 }
 
-/// Derives the path of the first part from that of part number `part`: with 3, `touch-3.mcap` gives `touch.mcap`.
-/// `None` if the name does not end in the number.
+/// Derives the path of the first part from the path of part number `part`: `touch-3.mcap` gives `touch.mcap` for part
+/// 3. `None` if the name does not end in the number.
 fn first_path(path: &Path, part: u32) -> Option<PathBuf> {
     if part <= 1 {
         return Some(path.to_owned());

@@ -50,13 +50,13 @@ fn text_of(source: &Source) -> Text {
     Text { name: source.name.clone(), text: source.text.clone() }
 }
 
-/// Creates the list of worlds of a run that starts with this setup.
+/// Creates the list of worlds for a run that starts with this setup.
 pub fn worlds(setup: &Setup) -> Worlds {
     let Source { name, text, .. } = setup.sources.scene.clone();
     Worlds::starting_with(WorldSource { name, text, scene: Arc::new(setup.scene.clone()) })
 }
 
-/// Returns the size and the duration after which a recording continues in a new file.
+/// Returns the size and duration after which a recording continues in a new file.
 pub fn rotation(arguments: &RecordArguments) -> Rotation {
     Rotation {
         bytes: arguments.record_rotate_mb.map(|megabytes| (megabytes * 1e6) as u64),
@@ -64,7 +64,7 @@ pub fn rotation(arguments: &RecordArguments) -> Rotation {
     }
 }
 
-/// Reports a file that cannot be created as bad input, and a full or failing disk as a failure while running.
+/// Reports a file that cannot be created as bad input, and a full or failing disk as a runtime failure.
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
         if error.is_unopened { Self::BadInput(error.to_string()) } else { Self::Runtime(error.to_string()) }

@@ -29,7 +29,7 @@ pub struct ReplayResult {
     pub truncated: bool,
     /// First difference between the replay and the recording, if any.
     pub first_difference: Option<Difference>,
-    /// First unverified range with the reason, if any.
+    /// First unverified range, with the reason, if any.
     pub unproved: Option<UnverifiedRange>,
 }
 
@@ -40,24 +40,24 @@ pub struct Difference {
     pub tick: u64,
     /// Quantity that differs: `state`, `force`, `fault` or `phase`.
     pub what: &'static str,
-    /// Name of a body that differs in the next recorded pose set: the tool if it differs, otherwise the first body that
-    /// does. `None` if no body was identified.
+    /// Name of a body that differs in the next recorded pose set: the tool if it differs, otherwise the first such
+    /// body. `None` if no body was identified.
     pub body: Option<String>,
     /// Names of all bodies that differ in the next recorded pose set.
     pub bodies: Vec<String>,
-    /// Recorded value of the quantity that differs.
+    /// Recorded value of the differing quantity.
     pub recorded: String,
-    /// Replayed value of the quantity that differs.
+    /// Replayed value of the differing quantity.
     pub replayed: String,
 }
 
-/// Range of ticks that cannot be verified.
+/// A range of ticks that cannot be verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnverifiedRange {
     /// First unverified tick.
     pub from_tick: u64,
-    /// First tick that can be verified again, because a checkpoint before it holds the complete state; `None` if there
-    /// is no such tick.
+    /// First tick that can be verified again, because a checkpoint before it contains the complete state; `None` if
+    /// there is no such tick.
     pub until_tick: Option<u64>,
     /// Reason why the range cannot be verified.
     pub reason: String,
@@ -71,7 +71,7 @@ pub enum Settings {
     Of(Box<Profile>),
 }
 
-/// Replay of a recording.
+/// A replay of a recording.
 pub struct Replay {
     rendering: HapticLoop,
     feeder: ReplayFeeder,
@@ -86,8 +86,7 @@ pub struct Replay {
     /// Whether ticks are skipped until the next checkpoint.
     is_unverified: bool,
     result: ReplayResult,
-    /// Hashes of the last replayed pose sets, newest first. In the file, a recorded pose set comes slightly later than
-    /// its tick.
+    /// Hashes of recent replayed pose sets, newest first. In the file, a pose set comes slightly later than its tick.
     poses: VecDeque<BodyHashes>,
 }
 
@@ -170,7 +169,7 @@ impl Replay {
     }
 
     /// Whether a tick can be run, which requires that every tick before it was replayed, back to the start or to a
-    /// checkpoint. If it cannot, the range from the first missing tick on is marked as unverified.
+    /// checkpoint. If not, the range starting at the first missing tick is marked as unverified.
     fn can_run(&mut self, message: &TickMessage) -> bool {
         let expected = self.expected_tick;
         if !self.is_unverified && message.tick != expected {

@@ -14,7 +14,7 @@ use haptic_record::tap::{Tap, Timing, small_tap};
 use haptic_record::worlds::Worlds;
 use std::path::Path;
 
-/// Recording of a simulation.
+/// A recording of a simulation.
 pub struct SimulatedRecording {
     tap: Tap,
     recorder: Recorder,
@@ -85,7 +85,7 @@ impl SimulatedRecording {
     /// Writes the newest tick of a loop.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn tick(&mut self, rendering: &HapticLoop) -> Result<(), Failure> {
         self.tick_as(rendering.last(), rendering)
     }
@@ -93,7 +93,7 @@ impl SimulatedRecording {
     /// Writes the given report instead of the loop's newest one.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn tick_as(&mut self, report: &TickReport, rendering: &HapticLoop) -> Result<(), Failure> {
         self.tap.record_tick(report, rendering.world(), Timing::default());
         self.tap.record_checkpoint(rendering);
@@ -103,7 +103,7 @@ impl SimulatedRecording {
     /// Closes the file and returns a summary.
     ///
     /// # Errors
-    /// If the disk is full or fails.
+    /// If the disk is full or a write fails.
     pub fn finish(self) -> Result<RecordingSummary, Failure> {
         Ok(self.recorder.finish()?)
     }

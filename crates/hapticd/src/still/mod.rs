@@ -1,6 +1,6 @@
 //! Still pictures of scenes: `hapticd snapshot`.
 //!
-//! With `--seconds`, [`trail`] runs the world first. [`compose`] lays the scene out on a page, and [`svg`] and [`png`]
+//! With `--seconds`, [`trail`] runs the world first. [`compose`] lays out the scene on a page, and [`svg`] and [`png`]
 //! encode the page; both show the same drawing.
 
 pub mod trail;
@@ -35,7 +35,7 @@ pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
 /// Encodes a drawing as SVG.
 ///
 /// # Errors
-/// Never; the signature is that of [`Writer`].
+/// Never; [`Writer`] requires a result.
 pub fn write_svg(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     Ok(svg::write(drawing).into_bytes())
 }
@@ -44,7 +44,7 @@ fn write_png(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     png::write(drawing).map_err(|error| Failure::Runtime(error.to_string()))
 }
 
-/// Returns the writer for the extension of a file name.
+/// Returns the writer for a file name extension.
 ///
 /// # Errors
 /// If the extension is neither `.svg` nor `.png`.
@@ -61,7 +61,7 @@ pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
     }
 }
 
-/// Returns the content of the picture. Without `--seconds`, the device is neither needed nor opened.
+/// Returns the contents of the picture. Without `--seconds`, the device is neither needed nor opened.
 fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
     match arguments.seconds {
         None => {

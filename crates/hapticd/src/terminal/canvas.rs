@@ -1,9 +1,9 @@
-//! Canvas of braille dots. Each cell has two dots across and four down, so that the dot spacing is about square.
+//! A canvas of braille dots. Each cell is two dots wide and four dots high, so that the dot spacing is about square.
 //!
-//! A cell has one ink for its dots and one tint behind them. Lines and outlines are drawn in ink, at the resolution of
-//! a dot. The tint covers whole cells and makes areas look filled.
+//! A cell has one ink colour for its dots and one tint behind them. Lines and outlines are drawn in ink, at dot
+//! resolution. The tint covers whole cells and makes areas look filled.
 //!
-//! Ratatui's own canvas was tried and not used: its braille grid can set dots but neither clear them nor colour the
+//! Ratatui's own canvas was rejected: its braille grid can set dots but can neither clear them nor colour the
 //! background, so a body could not cover what is behind it.
 
 use haptic_draw::colour::Rgb;
@@ -19,7 +19,7 @@ const TINTED_DOTS: usize = 4;
 /// Bits of the dots in a braille character, by row and column.
 const BITS: [[u32; DOTS_ACROSS]; DOTS_DOWN] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// Grid of dots with their colours.
+/// A grid of dots with their colours.
 #[derive(Clone, Debug)]
 pub struct Canvas {
     columns: usize,
@@ -30,7 +30,7 @@ pub struct Canvas {
     tint: Vec<Option<Rgb>>,
 }
 
-/// Content of one cell of a canvas.
+/// Contents of one cell of a canvas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// Braille character; the blank one if there is no ink.
@@ -92,7 +92,7 @@ impl Canvas {
         }
     }
 
-    /// Returns the content of a cell, given its column and row.
+    /// Returns the contents of a cell, given its column and row.
     pub fn cell(&self, column: usize, row: usize) -> Cell {
         let (mut bits, mut ink, mut tints) = (0, None, Vec::with_capacity(DOTS_ACROSS * DOTS_DOWN));
         for (down, across_bits) in BITS.iter().enumerate() {

@@ -5,7 +5,7 @@ use haptic_draw::placement::Placement;
 use haptic_draw::quantity::quantity;
 use nalgebra::Vector2;
 
-/// Data from which one picture is rendered.
+/// Data for rendering one picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// Poses of the bodies, in file order.
@@ -22,7 +22,8 @@ pub struct Frame {
     pub phase: &'static str,
     /// Figures beside or below the picture.
     pub figures: Figures,
-    /// Address of the viewer, if it is served. The picture shows the address because its log line is held back.
+    /// Address of the viewer, if it is running. The picture shows it because the log line with the address is held
+    /// back.
     pub address: Option<String>,
     /// Newest log line, if any.
     pub notice: Option<String>,
@@ -35,9 +36,9 @@ pub struct Figures {
     pub elapsed_s: f64,
     /// Measured tick rate, Hz.
     pub rate_hz: f64,
-    /// Median duration of a tick, ns.
+    /// Median tick duration, ns.
     pub tick_p50_ns: u64,
-    /// 99th percentile of the duration of a tick, ns.
+    /// 99th percentile of the tick duration, ns.
     pub tick_p99_ns: u64,
     /// Number of ticks that ended after the next deadline.
     pub overruns: u64,

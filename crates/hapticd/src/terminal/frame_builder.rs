@@ -13,7 +13,7 @@ const MARGIN: f64 = 0.02;
 /// Shortest time over which the tick rate is measured, ns.
 const RATE_SPAN_NS: u64 = 500_000_000;
 
-/// Builder of the frames of one scene.
+/// Builds the frames of one scene.
 #[derive(Clone, Debug)]
 pub struct FrameBuilder {
     follower: SceneFollower,
@@ -67,8 +67,8 @@ impl FrameBuilder {
         }
     }
 
-    /// Enlarges the visible part of the world so that the tool stays visible, to at most three times the size of the
-    /// scene. The visible part never shrinks, so that the scale stays readable.
+    /// Enlarges the visible part of the world to keep the tool visible, up to three times the size of the scene. The
+    /// visible part never shrinks, so that the scale stays readable.
     fn keep_tool_visible(&mut self) {
         let (view, placements) = (self.follower.view(), self.follower.placements());
         let Some((tool, _)) = view.tool else { return };
@@ -80,12 +80,12 @@ impl FrameBuilder {
     }
 }
 
-/// Measurement of the tick rate.
+/// Measures the tick rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
-    /// Number of the tick and time, ns, of the first snapshot.
+    /// Tick number and time, ns, of the first snapshot.
     first: Option<(u64, u64)>,
-    /// Number of the tick and time, ns, at which the current measurement started.
+    /// Tick number and time, ns, at the start of the current measurement.
     mark: (u64, u64),
     now_ns: u64,
     rate_hz: f64,

@@ -1,4 +1,4 @@
-//! Holds log lines back while the picture is shown. The newest line is shown below the picture; all held lines are
+//! Holds back log lines while the picture is shown. The newest line is shown below the picture; all held lines are
 //! written to standard error when the picture closes.
 
 use std::collections::VecDeque;
@@ -16,12 +16,12 @@ fn held() -> MutexGuard<'static, Option<VecDeque<String>>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the writer for `with_writer` of `tracing_subscriber`.
+/// Returns the writer for `tracing_subscriber`'s `with_writer`.
 pub fn writer() -> LogWriter {
     LogWriter
 }
 
-/// Writer of log lines to standard error, or to the held lines while a picture is shown.
+/// Writes log lines to standard error, or to the held lines while a picture is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct LogWriter;
 
@@ -48,12 +48,12 @@ fn hold(lines: &mut VecDeque<String>, text: &str) {
     }
 }
 
-/// Starts holding lines back.
+/// Starts holding back lines.
 pub(super) fn begin() {
     *held() = Some(VecDeque::new());
 }
 
-/// Writes the held lines to standard error and stops holding lines back.
+/// Writes the held lines to standard error and stops holding back lines.
 pub(super) fn end() {
     let lines = held().take().unwrap_or_default();
     for line in lines {

@@ -3,7 +3,7 @@
 //!
 //! [`screen`] owns the terminal and restores it. It accepts snapshots at any rate and draws at most 30 pictures per
 //! second. Drawing has no side effects: [`frame_builder`] turns snapshots into a [`frame`], [`render`] turns a frame
-//! into text, and [`paint`] draws the bodies on a [`canvas`] of braille dots. [`log_lines`] holds log lines back while
+//! into text, and [`paint`] draws the bodies on a [`canvas`] of braille dots. [`log_lines`] holds back log lines while
 //! the picture is shown.
 
 pub mod canvas;

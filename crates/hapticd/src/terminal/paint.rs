@@ -13,12 +13,12 @@ use nalgebra::Vector2;
 
 /// Colour of the hand and of the line from the handle to the hand.
 const HAND: Rgb = Rgb(0xf8, 0xf9, 0xfa);
-/// Colour of the arrow that shows the force on the hand.
+/// Colour of the force arrow.
 const FORCE: Rgb = Rgb(0xff, 0xd1, 0x66);
 const BLACK: Rgb = Rgb(0, 0, 0);
 /// Length of the force arrow per newton, as a fraction of the canvas width.
 const ARROW_PER_N: f64 = 0.06;
-/// Smallest force that is drawn, N. The arrow of a smaller force would be a flickering dot.
+/// Smallest force to draw, N. The arrow of a smaller force would be a flickering dot.
 const SMALL_N: f64 = 0.05;
 /// Radius of the circle that marks the hand, dots.
 const HAND_DOTS: f64 = 2.5;
@@ -32,8 +32,8 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Fits a part of the world into the canvas without distortion. The part is centred horizontally and aligned to the
-    /// bottom, so that the ground is close to the caption.
+    /// Fits a part of the world into the canvas without distortion. The part is centred horizontally and aligned with
+    /// the bottom, so that the ground is close to the caption.
     pub fn new(bounds: &Bounds, width: usize, height: usize) -> Self {
         let size_m = bounds.size_m().sup(&Vector2::repeat(1e-6));
         let dots_per_m = (width as f64 / size_m.x).min(height as f64 / size_m.y);
@@ -86,7 +86,7 @@ fn paint_body(canvas: &mut Canvas, projection: &Projection, body: &BodyView, pla
     }
 }
 
-/// Dots covered by a body, within its bounding box and a margin of one dot.
+/// The dots covered by a body, within its bounding box and a margin of one dot.
 struct Stencil {
     left: i64,
     top: i64,

@@ -9,13 +9,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-/// Minimum width of the terminal for the figures to be beside the picture instead of below it, columns.
+/// Minimum terminal width, columns, for placing the figures beside the picture instead of below it.
 const WIDE: u16 = 110;
 /// Width of the figures beside the picture, columns.
 const SIDE_COLUMNS: u16 = 25;
-/// Width of one figure, columns: first with its full name, then with its short name.
+/// Width of one figure, columns: with its full name, and with its short name.
 const FIGURE_COLUMNS: [u16; 2] = [24, 20];
-/// Smallest height of the picture, rows.
+/// Minimum height of the picture, rows.
 const MIN_ROWS: u16 = 4;
 
 const BRIGHT: Color = Color::Rgb(0xf8, 0xf9, 0xfa);
@@ -47,7 +47,7 @@ pub fn render(view: &SceneView, frame: &Frame, area: Rect) -> Buffer {
 }
 
 /// Arranges the parts of the screen. Text lines have priority as long as the picture keeps `MIN_ROWS` rows. In a wide
-/// terminal the figures are beside the picture.
+/// terminal, the figures are beside the picture.
 fn lay_out(area: Rect, frame: &Frame) -> Layout {
     let is_wide = area.width >= WIDE;
     let [figures_wanted, notice_wanted] =
@@ -135,7 +135,7 @@ fn write_figures(buffer: &mut Buffer, area: Rect, frame: &Frame) {
     }
 }
 
-/// Writes a text into the first row of a rectangle, from `column` on, and cuts it off at the right edge.
+/// Writes text into the first row of a rectangle, starting at `column`, and truncates it at the right edge.
 fn write(buffer: &mut Buffer, line: Rect, column: u16, text: &str, style: Style) {
     if line.height > 0 && column < line.width {
         buffer.set_stringn(line.x + column, line.y, text, usize::from(line.width - column), style);

@@ -15,19 +15,19 @@ use ratatui::style::Color;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// Shortest time between two pictures, for at most 30 per second.
+/// Minimum time between two pictures, for at most 30 per second.
 const BETWEEN_PICTURES: Duration = Duration::from_millis(33);
 
-/// Request of the user, made with a key.
+/// A request made by the user with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserAction {
     /// No request; the run continues.
     Continue,
-    /// Request to end the run, made with q, Escape or Ctrl-C.
+    /// Request to end the run: q, Escape or Ctrl-C.
     End,
 }
 
-/// Colours that the terminal supports.
+/// Colours supported by the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Colours {
     All,
@@ -40,7 +40,7 @@ enum Colours {
 pub struct Screen {
     terminal: DefaultTerminal,
     builder: FrameBuilder,
-    /// Address of the viewer, if it is served.
+    /// Address of the viewer, if it is running.
     address: Option<String>,
     colours: Colours,
     shown: Option<Instant>,
@@ -66,7 +66,7 @@ impl Screen {
         Ok(Some(Self { terminal, builder, address, colours, shown, action }))
     }
 
-    /// Replaces the scene that is shown.
+    /// Replaces the displayed scene.
     pub fn change_scene(&mut self, scene: &Scene) {
         self.builder = FrameBuilder::new(SceneView::new(scene));
     }
@@ -135,7 +135,7 @@ fn colours_of_terminal() -> Colours {
     }
 }
 
-/// Reduces the colours of a picture to those that the terminal supports.
+/// Reduces the colours of a picture to the colours supported by the terminal.
 fn reduce(picture: &mut Buffer, colours: Colours) {
     let reduced = |colour: Color| match (colours, colour) {
         (Colours::All, _) => colour,

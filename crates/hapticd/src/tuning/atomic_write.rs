@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes the content to a temporary file in the same folder and renames that file to `path`, so that no reader sees a
-/// partial file. Special files such as `/dev/null` are written to directly.
+/// Writes the contents to a temporary file in the same folder and renames it to `path`, so that no reader sees a
+/// partial file. Special files such as `/dev/null` are written directly.
 ///
 /// # Errors
 /// If the file cannot be written. An existing regular file is then unchanged.
@@ -23,7 +23,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     })
 }
 
-/// Checks that a file can be written, so that an unwritable path is reported before the work is done.
+/// Checks that a file can be written, so that an unwritable path is reported before any work is done.
 ///
 /// # Errors
 /// If the folder does not exist or is not writable, or a special file cannot be opened.
@@ -42,13 +42,13 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     tried.map(drop)
 }
 
-/// Returns the path with symbolic links resolved, because the rename must replace the file and not the link.
+/// Returns the path with symbolic links resolved, because the rename must replace the file rather than the link.
 fn target(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Whether a path names something other than a regular file, such as a terminal, a pipe or `/dev/null`. Such a file is
-/// written to directly and never replaced.
+/// written directly and never replaced.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }

@@ -1,4 +1,4 @@
-//! Progress bar of a measurement, and the keys that abort it. Without a terminal, neither is available.
+//! Progress bar of a measurement, and keys for aborting it. Neither is available without a terminal.
 
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};

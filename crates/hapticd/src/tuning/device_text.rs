@@ -1,4 +1,4 @@
-//! Writes measured values into the text of a device file and leaves the rest unchanged.
+//! Writes measured values into the text of a device file, leaving the rest unchanged.
 
 use crate::failure::Failure;
 use haptic_config::source::Source;
@@ -6,9 +6,9 @@ use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, Interval};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value, table};
 
-/// Significant digits of measured values.
+/// Number of significant digits for measured values.
 const DIGITS: usize = 4;
-/// Significant digits of the encoder step, which is known far more exactly than the other values.
+/// Number of significant digits for the encoder step, which is known far more precisely than the other values.
 const STEP_DIGITS: usize = 12;
 
 const HEADING: &str = "\n\
@@ -68,7 +68,7 @@ fn margin(intervals: &[Interval]) -> Option<String> {
     (widest > 0.0).then(|| format!(" # ± {}", rounded(widest, 2)))
 }
 
-/// Sets a key to a number for one axis and to a list for several. The old value is removed together with its comment.
+/// Sets a key to a number for one axis, or to a list for several. The old value is removed together with its comment.
 fn set(model: &mut dyn TableLike, key: &str, values: &[f64], comment: Option<String>) {
     let mut value = match values {
         [one] => Value::from(*one),

@@ -1,4 +1,4 @@
-//! Runs a measurement, in virtual time on a simulated device and in real time on hardware.
+//! Runs a measurement: in virtual time on a simulated device, in real time on hardware.
 
 use super::console::Console;
 use crate::failure::Failure;
@@ -19,19 +19,19 @@ use std::time::Duration;
 
 /// Time for the user to release the handle before a measurement, ticks.
 const COUNTDOWN: u64 = 3000;
-/// Time after the countdown in which a device may recover from a fault, for example one caused by a stall of the
-/// machine, ticks.
+/// Time after the countdown for a device to recover from a fault, for example one caused by a stall of the machine,
+/// ticks.
 const RECOVERY: u64 = 2000;
 /// Maximum time to wait for the first reading, ms.
 const FIRST_READING_TIMEOUT_MS: u32 = 2000;
 /// Update interval of the progress bar.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a measurement and returns it with the reason for its end. However it ends, the device is then at zero force and
-/// closed.
+/// Runs a measurement and returns it with the reason for its end. However it ends, the device is at zero force and
+/// closed afterwards.
 ///
 /// # Errors
-/// If the real-time thread cannot be started, lacks rights or panics.
+/// If the real-time thread cannot be started, lacks the necessary rights or panics.
 pub fn run<M: Measurement + Send + 'static>(
     mut measurement: M,
     mut device: Box<dyn Device>,
@@ -65,8 +65,8 @@ pub fn handle_position(device: &mut dyn Device) -> Result<Vector2<f64>, Failure>
     Err(Failure::Runtime("the device sent no reading within 2 s; check cable and power, then reconnect it".to_owned()))
 }
 
-/// Wraps a device that does not support 1 kHz so that it is served at the rate that it supports. Other devices are
-/// returned unchanged.
+/// Wraps a device that does not support 1 kHz, so that it is served at a rate it supports. Returns other devices
+/// unchanged.
 pub fn paced(device: Box<dyn Device>) -> Box<dyn Device> {
     let every = (TICKS_PER_SECOND / device.limits().rate_hz.max(1.0)).round().max(1.0) as u32;
     if every > 1 { Box::new(PacedDevice::new(device, every)) } else { device }
@@ -103,8 +103,8 @@ impl Progress {
 }
 
 impl<M: Measurement> MeasurementBody<M> {
-    /// Counts the periods waited, and starts the measurement after the countdown, once the device is ready or the
-    /// recovery time is over.
+    /// Counts the periods waited. Starts the measurement after the countdown, once the device is ready or the recovery
+    /// time has elapsed.
     fn wait(&mut self, reading: &Reading, periods: u32) {
         self.waited += u64::from(periods);
         let is_ready = reading.fresh && reading.health == Health::Ready;

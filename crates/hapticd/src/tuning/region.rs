@@ -1,4 +1,4 @@
-//! Picture of the region of stable gains of a device, with the curves that bound it and with marked gains.
+//! Picture of the region of stable gains of a device, with its boundary curves and marked gains.
 
 use haptic_config::proposals::Proposals;
 use haptic_coupling::model::{HandImpedance, WorstAxisModel};
@@ -21,11 +21,11 @@ const MEASURED: Rgb = Rgb(0xb0, 0x1e, 0x4f);
 
 /// Width and height of the page, points.
 const PAGE: [f64; 2] = [900.0, 680.0];
-/// Upper left and lower right corners of the plot's frame, points.
+/// Upper left and lower right corners of the plot frame, points.
 const FRAME: [[f64; 2]; 2] = [[84.0, 96.0], [870.0, 520.0]];
 /// Number of points on a smooth curve.
 const SMOOTH: usize = 160;
-/// Largest ratio of the stiffest value to the lower end of the stiffness axis, before rounding to powers of ten. Softer
+/// Maximum ratio of the stiffest value to the lower end of the stiffness axis, before rounding to powers of ten. Softer
 /// values are drawn at the lower end.
 const MAX_DECADES: f64 = 1e4;
 
@@ -40,7 +40,7 @@ pub struct Marked {
     pub damping_n_s_per_m: f64,
 }
 
-/// Region of stable gains of a device, with the gains to mark in it.
+/// The region of stable gains of a device, with gains to mark in it.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// Name of the device.
@@ -118,8 +118,7 @@ impl Region {
         plot.draw_axes(drawing, "damping of the coupling, N·s/m", "stiffness of the coupling, N/m");
     }
 
-    /// Returns the gains to mark, with their colours. The gains of the profile come last, so that they are never
-    /// hidden.
+    /// Returns the gains to mark, with their colours. The profile's gains come last, so that they are never hidden.
     fn marks(&self) -> [(Marked, Rgb); 3] {
         let proposal = |name: &str, stiffness_n_per_m: f64, damping_n_s_per_m: f64| Marked {
             name: format!("proposed, {name}"),
@@ -212,7 +211,7 @@ fn around(values: impl Iterator<Item = f64>) -> Range {
     Range { low, high: if high > low { high } else { 10.0 * low } }
 }
 
-/// Returns the range from the smallest to the largest positive value; 0.1 to 10 if there are not two different values.
+/// Returns the range from the smallest to the largest positive value; 0.1 to 10 if there are no two different values.
 fn span(values: impl Iterator<Item = f64>) -> Range {
     let positive = values.filter(|value| *value > 0.0 && value.is_finite());
     let (low, high) =

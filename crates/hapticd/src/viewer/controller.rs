@@ -1,4 +1,4 @@
-//! Implements the requests of the viewer.
+//! Implements the viewer's requests.
 
 use super::library;
 use super::session::ViewerSession;

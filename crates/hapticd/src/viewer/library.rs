@@ -11,7 +11,7 @@ pub fn entries() -> Vec<SceneEntry> {
     SCENES.entries.iter().map(|(name, text)| entry(name, text)).collect()
 }
 
-/// Returns the picture of a built-in scene as SVG; `None` if there is no such scene.
+/// Returns a picture of a built-in scene as SVG; `None` if there is no such scene.
 pub fn picture(name: &str) -> Option<String> {
     let scene = scene::load(&SCENES.built_in(name)?).ok()?;
     Some(svg::write(&compose(&Content::at_start(&scene), Annotations::None)))

@@ -2,10 +2,10 @@
 //!
 //! - [`listen`]: binds the address and logs it.
 //! - [`session`]: state shared by supervisor and viewer, such as the scene, the settings and the request queue.
-//! - [`controller`]: implements the requests of the viewer.
+//! - [`controller`]: implements the viewer's requests.
 //! - [`observer`]: turns snapshots into observations, on the supervisor's thread.
 //! - [`settings`]: limits and margins of a setup.
-//! - [`tuning`]: validates new gains against the rules of a profile and the viewer's limits.
+//! - [`tuning`]: validates new gains against the profile rules and the viewer's limits.
 //! - [`library`]: built-in scenes.
 //! - [`timing`]: the loop's timing as a message.
 

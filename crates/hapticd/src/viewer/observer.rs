@@ -17,12 +17,12 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Creates an observer of a scene in its initial state.
+    /// Creates an observer for a scene in its initial state.
     pub fn new(scene_id: u64, scene: &Scene) -> Self {
         Self { scene_id, follower: SceneFollower::new(SceneView::new(scene)), fault: None, faults: 0, stale_seen: 0 }
     }
 
-    /// Switches to another scene and keeps the last fault and the counters.
+    /// Switches to another scene, keeping the last fault and the counters.
     pub fn change_scene(&mut self, scene_id: u64, scene: &Scene) {
         let (fault, faults, stale_seen) = (self.fault.take(), self.faults, self.stale_seen);
         *self = Self { fault, faults, stale_seen, ..Self::new(scene_id, scene) };

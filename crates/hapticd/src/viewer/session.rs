@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// State shared by the supervisor and the viewer.
 pub struct ViewerSession {
-    /// Data that the viewer streams.
+    /// Data streamed by the viewer.
     pub telemetry: Telemetry,
     pub(super) facts: DeviceFacts,
     /// Recordings of the daemon.
@@ -32,7 +32,7 @@ pub struct ViewerSession {
     current: Mutex<Current>,
 }
 
-/// State of a session that its lock protects.
+/// State of a session, protected by its lock.
 struct Current {
     scene_id: u64,
     scene_name: String,
@@ -41,7 +41,7 @@ struct Current {
     world: u64,
     settings: Settings,
     paused: bool,
-    /// Scene switch that the supervisor has not applied yet, if any.
+    /// Scene switch not yet applied by the supervisor, if any.
     switch: Option<Switch>,
 }
 
@@ -51,12 +51,12 @@ pub struct Switch {
     pub scene_id: u64,
     /// The new scene.
     pub scene: Arc<Scene>,
-    /// Reader of the snapshots of the new scene; it never returns those of the old one.
+    /// Reader for snapshots of the new scene; it never returns snapshots of the old one.
     pub snapshots: LatestReader<Snapshot>,
 }
 
 impl ViewerSession {
-    /// Creates the session of a setup; `requests` is the sender of the request queue of its loop.
+    /// Creates a session for a setup; `requests` is the sender of its loop's request queue.
     pub fn new(setup: &Setup, device_name: &str, requests: CommandSender<LoopRequest>, recording: Recording) -> Self {
         let session = Self {
             telemetry: Telemetry::default(),
@@ -89,12 +89,12 @@ impl ViewerSession {
         self.current().scene_name.clone()
     }
 
-    /// Takes the scene switch that the supervisor has not applied yet, if any.
+    /// Takes the scene switch not yet applied by the supervisor, if any.
     pub fn take_switch(&self) -> Option<Switch> {
         self.current().switch.take()
     }
 
-    /// Sends a command to the loop and publishes the settings that it changes.
+    /// Sends a command to the loop and publishes the settings it changes.
     ///
     /// # Errors
     /// If the loop is busy or has ended.
@@ -102,7 +102,7 @@ impl ViewerSession {
         self.apply_with(|_| Ok(command))
     }
 
-    /// Sends the command that `decide` returns for the active settings. The settings stay locked meanwhile, because a
+    /// Sends the command that `decide` returns for the active settings. The settings stay locked throughout, because a
     /// reloaded profile and new gains from the viewer could otherwise overwrite each other.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl ViewerSession {
         self.send(LoopRequest::Loop(Command::ReplaceWorld(world)))
     }
 
-    /// Switches to another scene, with a snapshot sink that has capacity for it. Returns the number of the new scene.
+    /// Switches to another scene, with a snapshot sink of sufficient capacity. Returns the number of the new scene.
     ///
     /// # Errors
     /// If the loop is busy or has ended.
@@ -206,7 +206,7 @@ impl ViewerSession {
         Ok(file.display().to_string())
     }
 
-    /// Publishes the settings and the margins that follow from them.
+    /// Publishes the settings and the resulting margins.
     fn publish_settings(&self, current: &Current) {
         self.telemetry.publish_settings(&self.facts.message(&current.settings, &current.scene));
     }

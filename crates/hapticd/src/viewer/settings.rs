@@ -16,16 +16,16 @@ use haptic_view::message::settings::{
 
 /// Number of points on the boundary of the region of stable gains.
 const REGION_POINTS: usize = 48;
-/// Smallest nonzero damping in the region, as a fraction of the largest. It is small because the damping values of
-/// passive gains are far below the largest stable damping.
+/// Smallest nonzero damping in the region, as a fraction of the largest. It is small because passive gains have far
+/// lower damping values than the largest stable damping.
 const MIN_FRACTION: f64 = 1e-4;
-/// Longest delay for which the region is computed, in service periods. Beyond it, the eigenvalues take too long to
-/// compute.
+/// Longest delay for which the region is computed, in service periods. Beyond it, computing the eigenvalues takes too
+/// long.
 const MAX_DELAY_PERIODS: f64 = 20.0;
-/// Largest angular stiffness that can be set through the viewer, N·m/rad, unless the profile has a larger one. It
+/// Largest angular stiffness that can be set in the viewer, N·m/rad, unless the profile has a larger one. It
 /// corresponds to the rigid grip of a fist.
 const MAX_ANGULAR_STIFFNESS_N_M_PER_RAD: f64 = 10.0;
-/// Largest angular damping that can be set through the viewer, N·m·s/rad, unless the profile has a larger one.
+/// Largest angular damping that can be set in the viewer, N·m·s/rad, unless the profile has a larger one.
 const MAX_ANGULAR_DAMPING_N_M_S_PER_RAD: f64 = 0.1;
 
 /// Properties of a setup that are constant while the loop runs.
@@ -36,19 +36,19 @@ pub struct DeviceFacts {
     hand: HandImpedance,
     /// Region of stable gains, device frame; the active mapping converts it to the world frame.
     region: Vec<RegionPoint>,
-    /// Gains of the profile at the start; these can always be set.
+    /// Initial gains of the profile, which can always be set.
     own: Gains,
 }
 
 impl DeviceFacts {
-    /// Collects the properties of a setup and computes the region of stable gains, which takes some milliseconds.
+    /// Collects the properties of a setup and computes the region of stable gains, which takes a few milliseconds.
     pub fn of(setup: &Setup, device_name: &str) -> Self {
         let (model, hand) = (setup.device_model(), hand_impedance(setup));
         let device = device(&setup.device, device_name, &model, setup.max_force_n());
         Self { device, region: region(&model, &hand), own: setup.settings().coupling, model, hand }
     }
 
-    /// Returns the largest gains that can be set through the viewer, world frame.
+    /// Returns the largest gains that can be set in the viewer, world frame.
     pub fn max_gains(&self, settings: &Settings) -> Gains {
         max_gains(&in_world(&self.region, settings.mapping.scale), &self.own)
     }
@@ -64,7 +64,7 @@ impl DeviceFacts {
         }
     }
 
-    /// Whether the device is a model and not hardware.
+    /// Whether the device is a model rather than hardware.
     pub fn is_simulated(&self) -> bool {
         self.device.kind == SIMULATED.name
     }
@@ -113,8 +113,8 @@ fn device(file: &DeviceConfig, name: &str, model: &WorstAxisModel, max_force_n: 
 }
 
 /// Returns the largest gains that the viewer can set. Linear gains are limited to the largest values that can be stable
-/// with the known hand, and angular gains to constants; larger gains of the profile raise these limits. The
-/// combination of both linear limits may be unstable; the viewer's page shows this, and the tank protects the hand.
+/// with the known hand, and angular gains to constants; larger gains in the profile raise these limits. Both linear
+/// limits together may be unstable; the viewer's page shows this, and the tank protects the hand.
 fn max_gains(region: &[RegionPoint], own: &Gains) -> Gains {
     let stiffness = region.iter().map(|point| point.stiffness_stable_n_per_m).fold(0.0, f64::max);
     let damping = region.last().map_or(0.0, |point| point.damping_n_s_per_m);
@@ -126,7 +126,7 @@ fn max_gains(region: &[RegionPoint], own: &Gains) -> Gains {
     }
 }
 
-/// Rounds a limit down to three significant digits, so that it is easy to read.
+/// Rounds a limit down to three significant digits, to make it easy to read.
 fn rounded_down(value: f64) -> f64 {
     if value <= 0.0 {
         return 0.0;
@@ -135,7 +135,7 @@ fn rounded_down(value: f64) -> f64 {
     (value / digit).floor() * digit
 }
 
-/// Converts the region to the world frame. With a mapping that magnifies, a spring is stiffer at the device than in the
+/// Converts the region to the world frame. With a magnifying mapping, a spring is stiffer at the device than in the
 /// world.
 fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
     let to_world = 1.0 / (scale * scale);
@@ -147,8 +147,8 @@ fn in_world(region: &[RegionPoint], scale: f64) -> Vec<RegionPoint> {
     region.iter().map(point).collect()
 }
 
-/// Computes the maximum passive and the maximum stable stiffness for damping values from zero to the largest stable
-/// one, device frame. Returns no points if the delay of the device exceeds `MAX_DELAY_PERIODS`.
+/// Computes the maximum passive and maximum stable stiffness for damping values from zero to the largest stable one,
+/// device frame. Returns no points if the delay of the device exceeds `MAX_DELAY_PERIODS`.
 fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
     if model.delay_s > MAX_DELAY_PERIODS * model.period_s {
         return Vec::new();
@@ -164,8 +164,8 @@ fn region(model: &WorstAxisModel, hand: &HandImpedance) -> Vec<RegionPoint> {
     std::iter::once(0.0).chain(above_none).map(point).collect()
 }
 
-/// Returns the largest damping for which some stiffness is stable, N·s/m. There is such a limit because the force of
-/// the damper is delayed too.
+/// Returns the largest damping for which some stiffness is stable, N·s/m. There is such a limit because the damper
+/// force is delayed too.
 fn max_damping_n_s_per_m(model: &WorstAxisModel, hand: &HandImpedance) -> f64 {
     let (mut low, mut high) = (0.0, 4.0 * (model.mass_kg + hand.mass_kg) / model.period_s);
     for _ in 0..20 {

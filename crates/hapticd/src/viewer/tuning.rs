@@ -1,4 +1,4 @@
-//! New gains from the viewer, checked against the rules of a profile file and the viewer's own limits.
+//! Checks new gains from the viewer against the rules of profile files and the viewer's own limits.
 
 use haptic_config::section::nearest;
 use haptic_coupling::coupling::{GAIN_KEYS, Gains};
@@ -6,7 +6,7 @@ use haptic_coupling::key::Key;
 use haptic_loop::control::ControlError;
 use serde_json::{Map, Value};
 
-/// Example of a request in the only accepted form: keys at the top level, not inside a table as in a profile.
+/// Example of a valid request: keys are at the top level, not inside a table as in a profile.
 const EXAMPLE: &str = "{\"stiffness_n_per_m\":300.0}";
 
 /// Returns the active gains with the given keys changed. No given value may exceed `max`.

@@ -14,7 +14,7 @@ use hapticd::status::Status;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Returns the recordings, those of earlier faults first.
+/// Returns the recordings, earliest fault first.
 fn recordings(folder: &TestFolder) -> Vec<PathBuf> {
     let paths = std::fs::read_dir(folder.join("boxes")).unwrap().map(|entry| entry.unwrap().path());
     let mut recordings: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "mcap")).collect();

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Calls that a device received.
+/// Calls received by a device.
 #[derive(Debug, Default)]
 struct Log {
     efforts: Vec<Effort>,
@@ -25,7 +25,7 @@ struct Log {
 
 type Shared = Arc<Mutex<Log>>;
 
-/// Device with a log that outlives it; every read also runs a function.
+/// A device whose log outlives it; every read also calls a function.
 struct Watched<D> {
     device: D,
     log: Shared,
@@ -65,7 +65,7 @@ struct Ran {
     black_boxes: Vec<String>,
 }
 
-/// Runs the default profile with faults at given ticks, for a number of periods or until a signal ends the run.
+/// Runs the default profile with faults at the given ticks, for a number of periods or until a signal ends the run.
 fn run_with(faults: &[(u64, InjectedFault)], on_read: fn(u64), periods: Option<u64>, signals: &Signals) -> Ran {
     let setup = Setup::open(&InputArguments::default(), None).unwrap();
     let plan = FaultPlan { scheduled: faults.to_vec(), ..FaultPlan::default() };

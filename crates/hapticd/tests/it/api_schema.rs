@@ -1,4 +1,4 @@
-//! Every message of a running daemon's viewer matches docs/api.schema.json.
+//! Every message sent by a running daemon's viewer matches docs/api.schema.json.
 #![cfg(unix)]
 
 use crate::common::daemon::Daemon;

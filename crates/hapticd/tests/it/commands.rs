@@ -543,7 +543,7 @@ fn run_succeeds_on_sigterm() {
     assert!(json(&output)["state_hash"].is_string());
 }
 
-/// Waits for the first log line, which follows the registration of the signal handlers.
+/// Waits for the first log line, which is written after the signal handlers are registered.
 #[cfg(unix)]
 fn wait_for_first_line(from: &mut impl std::io::Read) {
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! The table of device kinds is the only list of them: documents and help agree with it.
+//! The table of device kinds is the only list of kinds: documentation and help agree with it.
 
 use haptic_backends::{BACKENDS, KINDS};
 use haptic_config::device;

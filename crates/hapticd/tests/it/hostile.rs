@@ -1,6 +1,6 @@
 //! The viewer rejects and logs invalid requests, and the loop computes the same states as without them.
 //!
-//! `scripts/test-kernel` shows in virtual time that they do not delay the loop either.
+//! `scripts/test-kernel` shows in virtual time that such requests do not delay the loop either.
 #![cfg(unix)]
 
 use crate::common::TIMEOUT;
@@ -24,7 +24,7 @@ fn assert_logged(daemon: &Daemon, expected: &str, offend: impl Fn()) {
     }
 }
 
-/// Sends exactly these bytes and returns the status of the response; zero if the connection was closed without one.
+/// Sends exactly these bytes and returns the status code; zero if the connection was closed without a response.
 fn status(address: &str, request: &str) -> u16 {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
@@ -76,7 +76,7 @@ fn invalid_requests_are_rejected_and_logged_and_the_state_is_the_same_bit_for_bi
     assert_eq!(summary["state_hash"], undisturbed(&summary)["state_hash"], "{summary}");
 }
 
-/// Returns the summary of the same run without clients, for the same number of ticks.
+/// Returns the summary of a run of the same length without clients.
 fn undisturbed(summary: &Value) -> Value {
     let seconds = summary["ticks"].as_f64().unwrap() / 1000.0;
     let output = hapticd(&["simulate", "--seconds", &seconds.to_string(), "--json"]).output().unwrap();

@@ -1,4 +1,4 @@
-//! Integration tests of this crate, in one program so that there is one link step instead of one per file.
+//! Integration tests of this crate, in one binary to save link time.
 
 mod api_schema;
 mod commands;

@@ -1,7 +1,7 @@
-//! Recordings replay bit for bit; where they cannot, the result names the tick.
+//! Recordings replay bit for bit. Where this is impossible, the result names the tick.
 //!
-//! `HAPTICD_REPLAY_SECONDS` sets the length of the runs of the matrix, and `HAPTICD_REPLAY_FOLDER` stores their
-//! recordings for a replay by another build.
+//! `HAPTICD_REPLAY_SECONDS` sets the length of the runs in the matrix, and `HAPTICD_REPLAY_FOLDER` names a folder for
+//! their recordings, for replay by another build.
 
 use haptic_config::builtin::SCENES;
 use haptic_config::setup::Setup;
@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub const DEVICES: [&str; 2] = ["simulated-2dof", "simulated-1dof"];
-/// Ticks after which the commands repeat.
+/// Number of ticks after which the commands repeat.
 const TICKS_PER_ROUND: u64 = 6000;
-/// Scene of the matrix that is replaced by another one during the run.
+/// Scene of the matrix that is replaced during the run.
 const CHANGED_SCENE: &str = "tower";
 
 fn ticks() -> u64 {
@@ -110,8 +110,8 @@ impl Run {
         format!("{:016x}", self.rendering.world().state.hash())
     }
 
-    /// Applies every command of a profile, a viewer and a mouse, except another world, in the first two seconds of
-    /// every round of six. Gains, limits and mapping differ between rounds.
+    /// Applies every command of a profile, a viewer and a mouse, except a change of world, in the first two seconds of
+    /// every six-second round. Gains, limits and mapping differ between rounds.
     fn order_of(&mut self, tick: u64) {
         let round = tick / TICKS_PER_ROUND;
         let fraction = (round % 5) as f64;
@@ -141,8 +141,8 @@ impl Run {
     }
 }
 
-/// Returns a plan with faults of every kind, random and scheduled: about one in two seconds, so that force engages in
-/// between.
+/// Returns a plan with faults of every kind, random and scheduled: about one in two seconds, so that the force engages
+/// in between.
 fn random_faults(seed: u64) -> FaultPlan {
     let chance = PerKind {
         dropped: 0.01,
@@ -169,8 +169,7 @@ pub fn replayed(file: &Path) -> (ReplayResult, Vec<String>) {
     (replay.run(&recording, |_| Ok(())).unwrap().0, events)
 }
 
-/// Runs one combination of the matrix. The scene does not change, except `CHANGED_SCENE`, which is replaced after three
-/// quarters.
+/// Runs one combination of the matrix. Only `CHANGED_SCENE` is replaced during the run, after three quarters of it.
 fn run_of_matrix(scene: &str, device: &str, seed: u64, file: &Path) -> (Run, u64) {
     let mut run = Run::new(scene, device, random_faults(seed), file, &RecordArguments::default());
     let mut with_force = 0;

@@ -1,4 +1,4 @@
-//! Tests of a profile that is saved while the daemon runs.
+//! Profiles saved while the daemon runs.
 #![cfg(unix)]
 
 use crate::common::{Folder, Process, TIMEOUT};
@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// Daemon with its own profile; dropping it ends the daemon and removes the file.
+/// A daemon with its own profile; dropping it ends the daemon and removes the file.
 struct Daemon {
     process: Process,
     lines: Receiver<String>,
@@ -32,7 +32,7 @@ impl Daemon {
         self.folder.write("p.toml", profile);
     }
 
-    /// Waits for a line with this text and returns the log up to and including it.
+    /// Waits for a log line with this text and returns the log up to and including it.
     #[track_caller]
     fn wait_for(&self, text: &str) -> Vec<String> {
         let mut seen = Vec::new();

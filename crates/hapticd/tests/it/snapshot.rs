@@ -1,4 +1,4 @@
-//! Stills: their content, and the errors when they cannot be written.
+//! Stills: their contents, and errors when they cannot be written.
 
 use haptic_config::builtin::SCENES;
 use haptic_testing::TestFolder;

@@ -1,7 +1,7 @@
 //! Recordings stored as test data replay bit for bit as long as the physics version does not change.
 //!
-//! `scripts/update-recordings` writes `tests/data/recordings`, with `HAPTICD_UPDATE_RECORDINGS` set. The file of format
-//! 2 was written by an earlier version and is never rewritten.
+//! `scripts/update-recordings` writes `tests/data/recordings` by setting `HAPTICD_UPDATE_RECORDINGS`. The format 2 file
+//! was written by an earlier version and is never rewritten.
 
 use crate::recording::{DEVICES, Run, replayed};
 use haptic_config::builtin::{DEVICES as DEVICE_FILES, SCENES};
@@ -23,20 +23,20 @@ use nalgebra::Vector2;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Ticks of a short recording.
+/// Number of ticks in a short recording.
 const TICKS: u64 = 500;
 /// Tick in which the fault of a recording starts, after the ramp.
 const FAULT_TICK: u64 = 60;
-/// Ticks of a recording of a fault.
+/// Number of ticks in the recording of a fault.
 const FAULT_TICKS: u64 = 90;
-/// Profile with a short ramp, so that force is engaged before the fault.
+/// A profile with a short ramp, so that the force is engaged before the fault.
 const PROFILE: &str = "[safety]\nengage_ramp_s = 0.03\n";
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/recordings")
 }
 
-/// Returns the file name of the recording of a fault, by the number of the fault.
+/// Returns the file name for the recording of a fault, by fault number.
 fn fault_file(number: u8) -> String {
     let fault = Fault::from_code((number, [3, 0])).unwrap();
     format!("fault-{}.mcap", fault.kind())
@@ -119,7 +119,7 @@ fn write_from_tick_1(file: &Path) {
     run.end();
 }
 
-/// Writes a recording that starts with a checkpoint during a ramp of the gains, in another world.
+/// Writes a recording that starts with a checkpoint during a gain ramp, in another world.
 fn write_mid_run(file: &Path) {
     let mut run = Run::plain("table", file);
     run.ticks(200);

@@ -1,4 +1,4 @@
-//! The only system call of the real-time thread is its sleep, as strace shows in a real run.
+//! The only system call of the real-time thread is its sleep, verified with strace in a real run.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Folder, Process, stderr};
@@ -6,15 +6,14 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-/// One system call as strace prints it.
+/// One system call, as printed by strace.
 struct Call<'t> {
     thread: &'t str,
     name: &'t str,
     text: &'t str,
 }
 
-/// Returns every call of a trace, in order. Lines with the second half of an interrupted call ("<... resumed>") are
-/// skipped.
+/// Returns every call in a trace, in order. Skips lines with the second half of an interrupted call ("<... resumed>").
 fn calls(trace: &str) -> Vec<Call<'_>> {
     let parse = |line| {
         let (thread, text) = str::split_once(line, char::is_whitespace)?;
@@ -25,7 +24,7 @@ fn calls(trace: &str) -> Vec<Call<'_>> {
     trace.lines().filter_map(parse).collect()
 }
 
-/// Traces a run of one second. Returns the reason if strace cannot be used.
+/// Traces a one-second run. Returns the reason if strace cannot be used.
 fn trace_of_a_run(arguments: &[&str]) -> Result<String, String> {
     let folder = Folder::new();
     let mut strace = Command::new("strace");
@@ -44,7 +43,7 @@ fn is_sleep(call: &Call<'_>) -> bool {
     call.name == "clock_nanosleep" && call.text.contains("TIMER_ABSTIME")
 }
 
-/// Returns the calls of the real-time thread between its first and its last sleep, with their counts.
+/// Returns the real-time thread's calls between its first and last sleep, with their counts.
 fn calls_of_the_loop(trace: &str) -> BTreeMap<String, usize> {
     let calls = calls(trace);
     let sleeper = calls.iter().find(|call| is_sleep(call)).expect("no thread sleeps until a deadline").thread;

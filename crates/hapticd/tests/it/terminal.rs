@@ -1,4 +1,4 @@
-//! The picture in the terminal, and the captions of the default profile.
+//! The terminal picture, and the captions of the default profile.
 
 use haptic_config::scene;
 use haptic_config::setup::Setup;
@@ -19,10 +19,10 @@ use ratatui::layout::{Rect, Size};
 
 /// One round of the simulated hand, ticks.
 const ROUND_TICKS: u64 = 12_000;
-/// Ticks between two pictures, for about 30 per second.
+/// Number of ticks between two pictures; about 30 per second.
 const PICTURE_TICKS: u64 = 33;
 
-/// Scene with a probe on a floor, and a ball.
+/// A scene with a probe on a floor, and a ball.
 const SMALL_SCENE: &str = r#"
 [[body]]
 name = "floor"
@@ -106,7 +106,7 @@ fn a_resized_terminal_shows_what_a_fresh_one_would() {
     }
 }
 
-/// Run of the default profile, with its captions.
+/// A run of the default profile, with its captions.
 struct Tour {
     rendering: HapticLoop,
     snapshot: Snapshot,

@@ -1,6 +1,6 @@
 //! The viewer of a running daemon: it shows the state of the loop, and the loop executes its requests.
 //!
-//! No test here measures time; they wait for the expected state.
+//! No test here measures time; each waits for the expected state.
 #![cfg(unix)]
 
 use crate::common::daemon::{Daemon, exchange, hapticd};
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use tungstenite::Message;
 
-/// Returns the stiffness in the loop, from energy and stretch of the coupling; `None` if the stretch is too small.
+/// Returns the stiffness in the loop, from the energy and stretch of the coupling; `None` if the stretch is too small.
 fn stiffness_in_loop_n_per_m(state: &Value) -> Option<f64> {
     let place = |value: &Value| [0, 1].map(|axis| value[axis].as_f64().unwrap());
     let (hand, handle) = (place(&state["hand_m"]), place(&state["tool"]["handle_m"]));
@@ -238,7 +238,7 @@ fn the_javascript_example_works() {
     assert!(printed.contains("scene: table") && printed.contains(" s  hand "), "{printed}");
 }
 
-/// Runs an example and returns its output; prints a message and returns `None` if `program` is not installed.
+/// Runs an example and returns its output. If `program` is not installed, prints a message and returns `None`.
 fn run_example(program: &str, flags: &[&str], name: &str, address: &str) -> Option<String> {
     let path = format!("{}/../../docs/examples/{name}", env!("CARGO_MANIFEST_DIR"));
     let ran = Command::new(program).args(flags).args([&*path, &format!("http://{address}"), "1"]).output();

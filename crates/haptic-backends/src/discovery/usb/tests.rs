@@ -3,7 +3,7 @@ use haptic_emulator::style::{OPEN_FFBOARD, VPFORCE};
 use haptic_testing::TestFolder;
 use std::os::unix::fs::symlink;
 
-/// Root folder with the kernel's files for some devices.
+/// A root folder with the kernel's files for some devices.
 struct Root(TestFolder);
 
 /// Descriptor of a joystick with two axes and no force feedback.
@@ -44,7 +44,7 @@ impl Root {
         self.write(&format!("dev/hidraw{number}"), b"");
     }
 
-    /// Adds an input device with constant force below `device`, which may be a HID device.
+    /// Adds an input device with constant force under `device`, which may be a HID device.
     fn let_the_kernel_drive(&self, device: &str, number: u32) {
         let place = format!("{device}/input/input{number}");
         let attributes =

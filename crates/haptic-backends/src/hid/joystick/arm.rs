@@ -11,7 +11,7 @@ use std::time::Duration;
 const LOAD_ATTEMPTS: u32 = 20;
 /// Interval between requests for the result of creating an effect.
 const LOAD_WAIT: Duration = Duration::from_millis(5);
-/// Time that a device is given to reset.
+/// Time allowed for a device to reset.
 const RESET_WAIT: Duration = Duration::from_millis(10);
 
 /// Creates and starts one effect with zero force for each axis, and returns their block indices.
@@ -43,7 +43,7 @@ fn write(link: &mut dyn HidLink, report: &Report) -> Result<(), OpenError> {
     link.write(report).map_err(|error| OpenError::rejected(format!("report {}", report.bytes()[0]), &error))
 }
 
-/// Sends a command of Device Control, if the device has it.
+/// Sends a Device Control command, if the device supports it.
 ///
 /// # Errors
 /// If the device rejects the command.
@@ -51,8 +51,8 @@ pub fn send_command(link: &mut dyn HidLink, command: Option<&(Shape, Choice)>) -
     command.map_or(Ok(()), |(shape, choice)| write(link, &shape.empty().with(&choice.field, choice.value)))
 }
 
-/// Rejects a device that reports that it can play fewer effects at once than it has axes. A device that does not report
-/// the number is accepted, because it may still work.
+/// Rejects a device that reports fewer simultaneous effects than it has axes. A device that does not report the number
+/// is accepted, because it may still work.
 fn check_capacity(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Result<(), OpenError> {
     let Some((shape, field)) = &layout.simultaneous else { return Ok(()) };
     let mut report = shape.empty();

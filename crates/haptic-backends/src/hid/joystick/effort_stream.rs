@@ -6,7 +6,7 @@ use haptic_device::MAX_AXES;
 /// Interval at which effects are restarted, ns: a quarter of their duration.
 const RESTART_NS: u64 = 50_000_000;
 
-/// Schedules reports one at a time, no faster than the endpoint accepts them. It performs no I/O and has no clock.
+/// Schedules reports one at a time, no faster than the endpoint accepts them. Performs no I/O and has no clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffortStream {
     /// Effect block index of each axis.
@@ -34,7 +34,7 @@ pub enum Act {
 }
 
 impl EffortStream {
-    /// Creates the stream of a device that has just been armed: every effect plays with zero force.
+    /// Creates the stream for a newly armed device, on which every effect plays with zero force.
     pub fn new(blocks: Vec<i64>, interval_ns: u64) -> Self {
         Self { blocks, interval_ns, free_ns: 0, sent: [0; MAX_AXES], restart_ns: [0; MAX_AXES], first_axis: 0 }
     }
@@ -66,8 +66,8 @@ impl EffortStream {
         act
     }
 
-    /// Returns the earliest time of the next report. Reports are sent on a grid with the spacing of the interval, so
-    /// that a slightly late report does not delay the following ones.
+    /// Returns the earliest time of the next report. Reports are sent on a fixed time grid, so that a slightly late
+    /// report does not delay the following ones.
     fn slot_after(&self, now_ns: u64) -> u64 {
         let is_late = now_ns.saturating_sub(self.free_ns) > self.interval_ns;
         if is_late { now_ns + self.interval_ns } else { self.free_ns + self.interval_ns }

@@ -1,4 +1,4 @@
-//! Handshake with a Haply 2diy. The first handshake flushes the line, sets the board up and writes zero torque until
+//! Handshake with a Haply 2diy. The first handshake flushes the line, sets up the board and writes zero torque until
 //! the board answers. Later handshakes realign the board and write zero torque; a board that has lost its angles is
 //! rejected.
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const MILLISECOND_NS: u64 = 1_000_000;
 /// Wait after a message that the board does not acknowledge, ns.
 const SETTLE_NS: u64 = 20 * MILLISECOND_NS;
-/// Interval after which a request is repeated, ns.
+/// Interval between repetitions of a request, ns.
 const REPEAT_NS: u64 = 60 * MILLISECOND_NS;
 /// Number of unanswered requests after which the handshake starts over.
 const QUESTIONS: u32 = 3;
@@ -31,7 +31,7 @@ enum Stage {
     Ask(u32),
 }
 
-/// Handshake of one session, up to the first answer of the board.
+/// Handshake of one session, up to the board's first answer.
 pub struct HaplyHandshake {
     variant: HaplyVariant,
     monitor: Arc<LinkMonitor>,
@@ -42,13 +42,13 @@ pub struct HaplyHandshake {
     finder: AnswerFinder,
     bytes_heard: usize,
     answer_deg: Option<[f32; 2]>,
-    /// Whether the board was set up before and must have kept its angles.
+    /// Whether the board was already set up and must have kept its angles.
     keeps_angles: bool,
 }
 
 impl HaplyHandshake {
-    /// Creates a handshake that starts at `now`. With `keeps_angles`, the board is never set up and must report the
-    /// angles that it has kept.
+    /// Creates a handshake that starts at `now`. With `keeps_angles`, the board is not set up and must report the
+    /// angles it has kept.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>, keeps_angles: bool, now: MonotonicNs) -> Self {
         Self {
             variant,

@@ -4,32 +4,30 @@
 use super::HaplyVariant;
 use crate::protocol::TxBytes;
 
-/// Number of the board, which it repeats in its answers.
+/// Board number, which the board repeats in its answers.
 pub const BOARD: u8 = 5;
 /// Bit mask of the ports with motors and encoders: 1 and 2.
 const PORTS: u8 = 0b11;
 const SETUP: u8 = 1;
 const WRITE: u8 = 2;
 
-/// Length of an answer, bytes: the board's number and two angles.
+/// Length of an answer, bytes: the board number and two angles.
 pub const ANSWER_LENGTH: usize = 9;
 
-/// Largest plausible angle of a joint, degrees: two turns in either direction.
+/// Largest plausible joint angle, degrees: two turns in either direction.
 const MAX_DEG: f32 = 720.0;
-/// Smallest plausible angle of a joint other than zero, degrees; no encoder resolves less. A board that was reset
-/// answers with its number alone, and nine such bytes look like an answer with two angles of 6e-36.
+/// Smallest plausible joint angle other than zero, degrees; finer than any encoder. A board that was reset answers with
+/// only its number, and nine such bytes look like an answer with two angles of 6e-36.
 const MIN_DEG: f32 = 1e-3;
 
-/// Byte that is not a command. As the highest byte of a torque, it makes the torque about 1e-19 N·m, too small to drive
-/// a motor.
+/// Byte that is not a command. As the highest byte of a torque, it gives about 1e-19 N·m, too little to drive a motor.
 const FILLER: u8 = 0x20;
-/// Maximum number of bytes that the board can still expect in a torque message: the number of the board and two
-/// torques.
+/// Maximum number of bytes that the board may still expect in a torque message: the board number and two torques.
 const MAX_MISSING: usize = 9;
 
-/// Returns more zeros than the longest message has bytes. They complete any partial message, and the remaining zeros
-/// are resets. A reset clears the board's motor setup and angles, while the motors keep their last torque, so it may
-/// only be used right before a setup.
+/// Returns more zeros than the longest message has bytes. They complete any partial message; the remaining zeros are
+/// resets. A reset clears the board's motor setup and angles, while the motors keep their last torque, so it may only
+/// be used right before a setup.
 pub fn flush() -> TxBytes {
     TxBytes::new(&[0; 32])
 }
@@ -41,7 +39,7 @@ pub fn realign() -> TxBytes {
 }
 
 /// Returns bytes that end all torque, whatever the board received before. Zeros alone could be read as resets, and
-/// after a reset no torque reaches the motors, not even zero.
+/// after a reset no torque command reaches the motors, not even zero.
 pub fn stop(variant: &HaplyVariant) -> TxBytes {
     let mut bytes = realign();
     bytes.append(write(variant, [0.0; 2]).bytes());
@@ -70,8 +68,7 @@ pub fn write(variant: &HaplyVariant, torques_n_m: [f32; 2]) -> TxBytes {
     bytes
 }
 
-/// Finds answers in a stream without framing. Bytes that do not start an answer or contain no plausible angles are
-/// skipped.
+/// Finds answers in a stream without framing. Skips bytes that do not start an answer or contain no plausible angles.
 #[derive(Clone, Debug, Default)]
 pub struct AnswerFinder {
     collected: Vec<u8>,

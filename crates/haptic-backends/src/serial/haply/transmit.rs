@@ -21,7 +21,7 @@ impl HaplyTransmitHalf {
         Self { variant, commands: OrderedCommands::new(monitor) }
     }
 
-    /// Returns the torques for a force; zero if the pose is unknown or singular. If one motor would exceed its limit,
+    /// Returns the torques for a force; zero if the pose is unknown or singular. If a motor would exceed its limit,
     /// both torques are scaled down, so that the force keeps its direction.
     fn torques_n_m(&self, force_n: Vector2<f64>, newest: &Sample) -> Vector2<f64> {
         if newest.health != Health::Ready {

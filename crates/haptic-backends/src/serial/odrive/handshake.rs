@@ -1,5 +1,5 @@
 //! Handshake: identifies the ODrive, selects torque control, sets the watchdog time and enables the watchdog, sends
-//! zero torque and switches the motor on. Settings and the state of the motor are read back.
+//! zero torque and switches the motor on. Settings and motor state are read back.
 
 use super::receive::OdriveReceiveHalf;
 use super::transmit::OdriveTransmitHalf;
@@ -12,20 +12,19 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 const MILLISECOND_NS: u64 = 1_000_000;
-/// Interval after which a request is repeated, ns.
+/// Interval between repetitions of a request, ns.
 const REPEAT_NS: u64 = 200 * MILLISECOND_NS;
-/// Interval after which a request for the state is repeated while the motor switches on, ns. Each request also feeds
-/// the watchdog.
+/// Interval between state requests while the motor switches on, ns. Each request also feeds the watchdog.
 const REPEAT_STATE_NS: u64 = 20 * MILLISECOND_NS;
-/// Number of requests for the state after which another attempt is made to switch on a motor that is still off.
+/// Number of state requests after which the handshake tries again to switch on a motor that is still off.
 const QUESTIONS_BEFORE_SWITCHING_ON: u32 = 25;
 const WITHIN_S: u64 = 5;
-/// Maximum permitted difference between the watchdog time that was written and the one read back, s. The time is
-/// written in whole milliseconds and stored in single precision.
+/// Maximum permitted difference between the watchdog time written and the time read back, s. The time is written in
+/// whole milliseconds and stored in single precision.
 const WATCHDOG_TOLERANCE_S: f64 = 1e-3;
 
-/// Request of the handshake. Each is answered by one number, but any line counts as the answer to `SerialNumber`,
-/// because the serial number is too long for some firmware versions.
+/// A request of the handshake. Each is answered by one number, except that any line counts as the answer to
+/// `SerialNumber`, because the serial number is too long for some firmware versions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Question {
     Firmware,
@@ -49,7 +48,7 @@ pub struct OdriveHandshake {
     bytes_heard: usize,
     firmware: String,
     serial_number: String,
-    /// Watchdog time that was read back, if it differs from the one written, s.
+    /// Watchdog time read back, s, if it differs from the time written.
     wrong_watchdog_s: Option<f64>,
     outcome: Option<Result<(), HandshakeError>>,
 }
@@ -119,8 +118,8 @@ impl OdriveHandshake {
         }
     }
 
-    /// Handles the watchdog time that was read back. A wrong value may be a late answer to the previous request, so the
-    /// time is requested again, and a wrong value becomes an error only at the deadline.
+    /// Handles the watchdog time read back. A wrong value may be a late answer to the previous request, so the time is
+    /// requested again; a wrong value becomes an error only at the deadline.
     fn take_watchdog_time(&mut self, found_s: f64) {
         if (found_s - self.settings.watchdog_s).abs() <= WATCHDOG_TOLERANCE_S {
             self.ask(Question::Watchdog);

@@ -8,8 +8,8 @@ use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Interval between requests, ns. The requests alternate between the errors and the state of the axis, because the
-/// feedback contains neither.
+/// Interval between requests, ns. The requests alternate between axis errors and axis state, because the feedback
+/// contains neither.
 const REQUEST_EVERY_NS: u64 = 100_000_000;
 /// Interval between requests during a fault, ns.
 const REQUEST_IN_FAULT_EVERY_NS: u64 = 30_000_000;
@@ -31,11 +31,11 @@ pub struct OdriveReceiveHalf {
     newest: Sample,
     requested_at: Option<MonotonicNs>,
     next: Request,
-    /// The request that is answered by the next line with a single number.
+    /// Request to be answered by the next line with a single number.
     requested: Option<Request>,
-    /// Fault of the ODrive; None once the motor is known to be on again.
+    /// Fault of the ODrive; `None` once the motor is known to be on again.
     fault: Option<FaultCode>,
-    /// Number of commands that were sent before this session.
+    /// Number of commands sent before this session.
     commands_before: u64,
 }
 
@@ -104,8 +104,8 @@ impl OdriveReceiveHalf {
         self.fault.map_or(Health::Ready, Health::Faulted)
     }
 
-    /// Returns the next request, if it is due. Until the first command of the tick, zero torque is sent instead, which
-    /// feeds the watchdog.
+    /// Returns the next request if one is due. Until the tick sends its first command, zero torque is sent instead,
+    /// which feeds the watchdog.
     fn request(&mut self, now: MonotonicNs) -> Option<TxBytes> {
         if self.monitor.commands() == self.commands_before {
             return Some(TxBytes::new(b"u 0\n"));

@@ -22,7 +22,7 @@ impl OdriveTransmitHalf {
 }
 
 impl TransmitHalf for OdriveTransmitHalf {
-    /// Encodes a command that sets the torque, which feeds the watchdog, and requests the feedback of the motor.
+    /// Encodes a command that sets the torque, which feeds the watchdog, and requests motor feedback.
     ///
     /// Real-time: formats one number, without allocation.
     fn encode(&mut self, effort: Effort, _newest: &Sample, now: MonotonicNs) -> (TxBytes, Result<(), WriteError>) {

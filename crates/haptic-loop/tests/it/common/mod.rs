@@ -12,7 +12,7 @@ use haptic_planar::scene::Scene;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
-/// A floor whose top is at y = 0, and a tool 20 mm above it, a disc of 100 g.
+/// A floor whose top is at y = 0, and a 100 g disc as the tool, 20 mm above it.
 pub fn floor_and_tool(gravity_m_per_s2: f64) -> SceneDescription {
     let mut floor = BodyDescription::new("floor", ShapeDescription::Box { size_m: Vector2::new(0.4, 0.02) });
     floor.fixed = true;
@@ -32,7 +32,7 @@ pub fn world(description: &SceneDescription) -> World {
     World::new(Scene::build(description).unwrap())
 }
 
-/// A hand that follows a path with rows of t, x, y once.
+/// A hand that follows a path of rows t, x, y once.
 pub fn hand(path: &[[f64; 3]]) -> HandModel {
     HandModel { path: path.to_vec(), looped: false, ..HandModel::default() }
 }

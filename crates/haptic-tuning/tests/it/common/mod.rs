@@ -22,7 +22,7 @@ pub fn random_device(seed: u64) -> DeviceModel {
     }
 }
 
-/// Measures a device with one axis and without a hand.
+/// Measures a one-axis device without a hand.
 pub fn measured(model: &DeviceModel, force_n: f64) -> Result<AxisEstimate, String> {
     let mut device = SimulatedDevice::new(1, model, None).unwrap();
     let mut experiment = Experiment::new(1, &MeasurementLimits { force_n, travel_m: 0.02 });

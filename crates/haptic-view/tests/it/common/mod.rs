@@ -1,4 +1,4 @@
-//! Viewer with a mock daemon, and clients that send exactly the given bytes.
+//! A viewer with a mock daemon, and clients that send exactly the given bytes.
 
 use haptic_coupling::coupling::Gains;
 use haptic_loop::control::ControlError;
@@ -20,15 +20,15 @@ use std::time::{Duration, Instant};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-/// Timeout that is far longer than anything in the tests takes, so that only a hang reaches it.
+/// Timeout far longer than anything in the tests takes, so that only a hang reaches it.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Mock daemon that records its requests.
+/// A mock daemon that records its requests.
 #[derive(Default)]
 pub struct Daemon {
     pub requests: Mutex<Vec<String>>,
     pub search_hangs: AtomicBool,
-    /// Whether a scene change blocks until this is cleared.
+    /// Whether a scene change blocks until this flag is cleared.
     pub scene_hangs: AtomicBool,
     /// Whether the daemon rejects releases of the hand as busy.
     pub is_busy: AtomicBool,
@@ -173,7 +173,7 @@ pub fn observation(scene_id: u64, tick: u64, bodies: usize) -> Observation {
     }
 }
 
-/// Parsed response.
+/// A parsed response.
 pub struct Response {
     pub status: u16,
     pub head: String,
@@ -258,7 +258,7 @@ impl Stream {
         self.0.send(Message::text(text)).unwrap();
     }
 
-    /// Returns the next message of a type.
+    /// Returns the next message of the given type.
     #[track_caller]
     pub fn next(&mut self, kind: &str) -> Value {
         let deadline = Instant::now() + TIMEOUT;

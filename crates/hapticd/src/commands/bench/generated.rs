@@ -1,10 +1,10 @@
-//! Generated worlds of any size, to measure how the cost of a tick grows with the number of bodies.
+//! Generated worlds of any size, for measuring how the cost of a tick grows with the number of bodies.
 
 use haptic_device::Path;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
 use nalgebra::Vector2;
 
-/// Generated world, and the path of a hand that moves the tool against the other bodies.
+/// A generated world, and the path of a hand that moves the tool against the other bodies.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// Description of the world.
@@ -16,8 +16,8 @@ pub struct Generated {
 const FRICTION: f64 = 0.4;
 const RESTITUTION: f64 = 0.3;
 
-/// Creates a world without gravity, with fixed octagons of radius 12 mm on a grid of 40 mm that has about as many rows
-/// as columns. The hand moves a square tool of 10 mm through the grid.
+/// Creates a world without gravity. Fixed octagons of radius 12 mm form a grid with a 40 mm pitch and about as many
+/// rows as columns. The hand moves a 10 mm square tool through the grid.
 pub fn octagons(count: usize) -> Generated {
     let columns = ceil_sqrt(count);
     let place = |index: usize| Vector2::new((index % columns) as f64, (index / columns) as f64) * 0.04;
@@ -29,8 +29,8 @@ pub fn octagons(count: usize) -> Generated {
     Generated { scene, hand: sweep(start_m, Vector2::new(span_m, 0.05)) }
 }
 
-/// Creates a world with square boxes of 10 mm and 10 g that fall onto each other in a bin. The hand stirs them with a
-/// square tool of 20 mm.
+/// Creates a world in which 10 mm square boxes of 10 g fall onto each other in a bin. The hand stirs them with a 20 mm
+/// square tool.
 pub fn pile(count: usize) -> Generated {
     let columns = ((2.0 * count as f64).sqrt() as usize).max(6);
     let rows = count.div_ceil(columns);
@@ -48,7 +48,7 @@ pub fn pile(count: usize) -> Generated {
     Generated { scene, hand: sweep(start_m, Vector2::new(width_m / 3.0, -start_m.y / 2.0)) }
 }
 
-/// Creates the path of a hand on a circle of radius 10 mm with its top at `start_m`, at two turns per second.
+/// Creates the path of a hand on a circle of radius 10 mm, with its top at `start_m`, at two turns per second.
 pub fn circling(start_m: Vector2<f64>) -> Path {
     let at = |t_s: f64| {
         let (sin, cos) = libm::sincos(t_s * 2.0 * std::f64::consts::TAU);

@@ -21,7 +21,7 @@ impl Daemon {
         Self::start_with(arguments, |_| ())
     }
 
-    /// Starts a daemon after `prepare` has changed its command.
+    /// Starts a daemon after `prepare` has modified its command.
     pub fn start_with(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = hapticd(&["run", "--view", "127.0.0.1:0", "--json"]);
         prepare(&mut command);
@@ -57,7 +57,7 @@ impl Daemon {
         self.get("/api/state")
     }
 
-    /// Waits for the first state that meets a condition and returns it.
+    /// Waits for the first state that satisfies a condition and returns it.
     #[track_caller]
     pub fn wait_for(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + TIMEOUT;

@@ -8,11 +8,11 @@ use std::ops::Deref;
 use std::process::{Child, Command, Output};
 use std::time::Duration;
 
-/// Upper bound of every wait. It is far longer than anything here takes, so that a wait fails only if its event never
+/// Upper bound on every wait. It is far longer than anything here takes, so a wait fails only if its event never
 /// happens.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Folder in which the program runs.
+/// A folder in which the program runs.
 pub struct Folder(TestFolder);
 
 impl Folder {
@@ -20,7 +20,7 @@ impl Folder {
         Self(TestFolder::new())
     }
 
-    /// Writes a file and returns its name, which is its path for a program that runs here.
+    /// Writes a file and returns its name, which is also its path for a program that runs here.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         self.write(name, content);
         name.to_owned()
@@ -42,7 +42,7 @@ impl Folder {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs a command that must succeed and returns its output.
+    /// Runs a command that must succeed, and returns its output.
     #[track_caller]
     pub fn done(&self, arguments: &[&str]) -> String {
         let output = self.hapticd(arguments);
@@ -50,13 +50,13 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs a command that must succeed and returns its output as JSON.
+    /// Runs a command that must succeed, and returns its output as JSON.
     #[track_caller]
     pub fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.done(arguments)).unwrap()
     }
 
-    /// Runs a command that must end with this exit code and returns its messages.
+    /// Runs a command that must end with this exit code, and returns its messages.
     #[track_caller]
     pub fn ended(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.hapticd(arguments);
@@ -77,7 +77,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Process that is killed when dropped.
+/// A process that is killed when dropped.
 pub struct Process(pub Child);
 
 impl Process {
@@ -85,7 +85,7 @@ impl Process {
         assert!(Command::new("kill").args([name, &self.0.id().to_string()]).status().unwrap().success());
     }
 
-    /// Sends a signal that ends a daemon, and returns the summary of the daemon.
+    /// Sends a signal that ends a daemon, and returns the daemon's summary.
     pub fn end(mut self, signal: &str) -> Value {
         self.signal(signal);
         let summary = serde_json::from_reader(self.0.stdout.take().unwrap()).unwrap();
