@@ -21,6 +21,8 @@ pub struct Workspace {
     pub(crate) look_ups: LookUps,
     /// Work of the last step without that of its look-ups.
     pub(crate) work: Work,
+    /// Number of linear solves for the free motions of the tool that are left in the present tick.
+    pub(crate) solves_left: usize,
     /// Manifolds of the last step, kept until the next one for [`Self::contacts`].
     pub(crate) manifolds: Vec<Manifold>,
     /// Solver bodies of the dynamic bodies before the impacts, restored if the tick is recomputed.
@@ -44,6 +46,7 @@ impl Workspace {
         Self {
             look_ups: LookUps::new(scene),
             work: Work::default(),
+            solves_left: 0,
             manifolds: Vec::with_capacity(pairs),
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
             islands: Islands::with_capacity(bodies),

@@ -10,7 +10,8 @@
 //! ½ dᵀ M P d. The rule is therefore passive for any P, and lossless where P = 0. In the constrained directions, a load
 //! acts on the end velocity as in backward Euler; the other directions have no numerical damping.
 
-use nalgebra::{Matrix2, Matrix3, Vector3};
+use crate::solve::symmetric::Symmetric3;
+use nalgebra::{Matrix2, Vector3};
 
 /// Part of a row's squared length that must be independent of the earlier rows for the row to count.
 const INDEPENDENT: f64 = 1e-8;
@@ -61,11 +62,10 @@ impl Constrained {
     }
 
     /// Returns M (2 − P), the inertia that the mean velocity sees.
-    pub fn matrix(&self) -> Matrix3<f64> {
-        let mut matrix = Matrix3::from_diagonal(&(self.mass * 2.0));
+    pub fn matrix(&self) -> Symmetric3 {
+        let mut matrix = Symmetric3::diagonal(self.mass * 2.0);
         for direction in &self.directions[..self.count] {
-            let momentum = self.momentum(*direction);
-            matrix -= momentum * momentum.transpose();
+            matrix.subtract_square(self.momentum(*direction));
         }
         matrix
     }

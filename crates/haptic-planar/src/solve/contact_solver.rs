@@ -99,7 +99,7 @@ impl Solver {
         }
         // A single manifold is solved exactly by its block, and most small worlds change little from tick to tick.
         let change = sweep::<P>(manifolds, solver_bodies);
-        if (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {
+        if self.capacity < 2 || (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {
             return 1;
         }
         if P::FORCED {

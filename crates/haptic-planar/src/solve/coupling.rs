@@ -20,8 +20,9 @@ use crate::solve::fixed_point::FixedPoint;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::{CoupledMass, SolverBodies, SolverBody};
+use crate::solve::symmetric::Symmetric3;
 use crate::tick::TICK_S;
-use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use nalgebra::{Matrix2, Vector2, Vector3};
 
 /// Stiffness across a rail, N/m. With a smaller value, a contact force would push the handle visibly off its line.
 const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
@@ -102,7 +103,7 @@ pub struct FreeMotion {
     /// Mean coupling force on the tool, world, N.
     pub force: Vector2<f64>,
     /// Change of the mean velocity by an impulse.
-    response: Matrix3<f64>,
+    response: Symmetric3,
     duration_s: f64,
 }
 
@@ -120,7 +121,7 @@ impl FreeMotion {
     /// Adds the impulse along `row` that moves the tool `by_m` farther along it, to first order: only the mean velocity
     /// and the impulse change. Returns the size of the impulse, N·s.
     pub fn displace(&mut self, row: Vector3<f64>, by_m: f64) -> f64 {
-        let change = self.response * row;
+        let change = self.response.times(row);
         let size = by_m / (row.dot(&change) * self.duration_s);
         self.mean += change * size;
         self.impulse += row * size;
@@ -219,13 +220,13 @@ impl ImplicitCoupling {
         } else {
             let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
             let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
-            let inertia = self.constrained.map_or_else(|| Matrix3::from_diagonal(&mass), |all| all.matrix());
-            let momentum = inertia * self.start + (self.forced - self.start).component_mul(&mass);
+            let inertia = self.constrained.as_ref().map_or_else(|| Symmetric3::diagonal(mass), Constrained::matrix);
+            let momentum = inertia.times(self.start) + (self.forced - self.start).component_mul(&mass);
             let inverse = self.inverse(inertia, self.arm_m, &coefficients);
-            let free = inverse * (momentum + self.pull(self.arm_m, &coefficients));
+            let free = inverse.times(momentum + self.pull(self.arm_m, &coefficients));
             // The momentum includes the pull at the handle, and the matrix includes the resistance there.
-            solver_body.augmented_inverse_mass = inverse.m11;
-            solver_body.augmented_inverse_inertia = inverse.m33;
+            solver_body.augmented_inverse_mass = inverse.xx;
+            solver_body.augmented_inverse_inertia = inverse.zz;
             (solver_body.velocity, solver_body.angular_velocity) = (free.xy(), free.z);
             solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
         }
@@ -446,7 +447,7 @@ impl ImplicitCoupling {
         let coefficients = self.coefficients(fraction, Some(&constrained));
         let inertia = constrained.matrix();
         let response = self.inverse(inertia, arm, &coefficients);
-        let mean = response * (inertia * v0 + impulse + self.pull(arm, &coefficients));
+        let mean = response.times(inertia.times(v0) + impulse + self.pull(arm, &coefficients));
         let step = mean.xy() * self.duration_s + spin_cross(mean.z * self.duration_s, arm);
         let force = self.force(step, &coefficients);
         FreeMotion {
@@ -476,7 +477,7 @@ impl ImplicitCoupling {
             end: mean * 2.0 - v0,
             impulse,
             force: pull - mean.xy() * (implicit * self.duration_s),
-            response: Matrix3::from_diagonal(&Vector3::new(response, response, angular_response)),
+            response: Symmetric3::diagonal(Vector3::new(response, response, angular_response)),
             duration_s: self.duration_s,
         }
     }
@@ -624,14 +625,15 @@ impl ImplicitCoupling {
     }
 
     /// Returns the inverse of an inertia plus T² J̄ᵀ Z J̄, the coupling's resistance at the handle.
-    fn inverse(&self, inertia: Matrix3<f64>, arm: Vector2<f64>, coefficients: &Coefficients) -> Matrix3<f64> {
+    fn inverse(&self, mut inertia: Symmetric3, arm: Vector2<f64>, coefficients: &Coefficients) -> Symmetric3 {
         let z = &coefficients.implicit;
         let around = spin_cross(1.0, arm);
         let lever = z * around;
         let corner = coefficients.angular + around.dot(&lever);
-        let resistance = Matrix3::new(z.m11, z.m12, lever.x, z.m21, z.m22, lever.y, lever.x, lever.y, corner);
-        // The matrix is positive definite: an inertia plus a resistance of zero or more.
-        (inertia + resistance * (self.duration_s * self.duration_s)).try_inverse().unwrap_or_else(Matrix3::zeros)
+        let resistance = Symmetric3 { xx: z.m11, xy: z.m12, xz: lever.x, yy: z.m22, yz: lever.y, zz: corner };
+        // The sum is positive definite: an inertia plus a resistance of zero or more.
+        inertia.add_scaled(&resistance, self.duration_s * self.duration_s);
+        inertia.inverse()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::solve::manifold::Manifold;
 use crate::solve::policy::Ordinary;
 use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
+use crate::solve::symmetric::Symmetric3;
 use nalgebra::{Vector2, Vector3};
 
 /// Maximum number of manifolds of an island, loaded or not.
@@ -431,10 +432,9 @@ fn coupling(one: &Manifold, other: &Manifold, solver_bodies: &SolverBodies) -> M
     for (side, &body) in one.bodies.iter().enumerate() {
         for (other_side, &other_body) in other.bodies.iter().enumerate() {
             if body == other_body && solver_bodies.all[body].inverse_mass > 0.0 {
-                let through_body = if solver_bodies.has_coupled_mass(body) {
-                    coupling_through_tool(body, (one, side), (other, other_side), solver_bodies)
-                } else {
-                    coupling_through(&solver_bodies.all[body], (one, side), (other, other_side))
+                let through_body = match solver_bodies.coupled_inverse(body) {
+                    Some(inverse) => coupling_through_tool(inverse, (one, side), (other, other_side)),
+                    None => coupling_through(&solver_bodies.all[body], (one, side), (other, other_side)),
                 };
                 // An impulse on one body acts with the opposite sign on the other.
                 subtract_multiple(&mut block, if side == other_side { -1.0 } else { 1.0 }, &through_body);
@@ -463,23 +463,22 @@ fn coupling_through(
     [row(arms[0], nn, nt), row(arms[1], nn, nt), row(arms[2], tn, nn)]
 }
 
-/// Does the same as [`coupling_through`] for a tool whose mass matrix is not diagonal.
+/// Does the same as [`coupling_through`] for a tool whose inverse mass matrix is not diagonal.
 fn coupling_through_tool(
-    tool: usize,
+    inverse: &Symmetric3,
     (one, side): (&Manifold, usize),
     (other, other_side): (&Manifold, usize),
-    solver_bodies: &SolverBodies,
 ) -> Matrix {
     let direction = |manifold: &Manifold, arm: f64, row: usize| {
         let axis = if row == 2 { manifold.tangent } else { manifold.normal };
         Vector3::new(axis.x, axis.y, arm)
     };
     let (arms, other_arms) = (arms(one, side), arms(other, other_side));
+    let columns: [Vector3<f64>; 3] =
+        std::array::from_fn(|column| inverse.times(direction(other, other_arms[column], column)));
     std::array::from_fn(|row| {
         let along = direction(one, arms[row], row);
-        std::array::from_fn(|column| {
-            solver_bodies.compliance(tool, along, direction(other, other_arms[column], column))
-        })
+        columns.map(|column| along.dot(&column))
     })
 }
 

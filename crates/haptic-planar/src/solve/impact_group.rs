@@ -28,8 +28,12 @@ const MAX_SWEEPS: usize = 64;
 /// stays an eighth of that of the contact solve; a pool break of 15 balls takes about 600. When they are used up,
 /// impacts are resolved one after the other.
 const RELAXATIONS_PER_MANIFOLD: usize = 8;
-/// Smallest and largest number of relaxations in a tick.
-pub const GROUP_RELAXATIONS: [usize; 2] = [128, 1024];
+/// Number of relaxations per manifold in a scene with few of them: two impacts at once take up to 30 sweeps to converge.
+const RELAXATIONS_PER_MANIFOLD_OF_FEW: usize = 32;
+/// Number of relaxations up to which [`RELAXATIONS_PER_MANIFOLD_OF_FEW`] applies.
+const RELAXATIONS_OF_FEW: usize = 128;
+/// Largest number of relaxations in a tick.
+pub const MAX_RELAXATIONS: usize = 1024;
 /// Number of relaxations that count for a further group, or a single impact, at the same time.
 const RELAXATIONS_PER_GROUP: usize = 2;
 /// Velocity change of a sweep below which the plastic impulses have converged, as a fraction of the fastest approach.
@@ -97,13 +101,12 @@ pub struct ImpactGroup {
 impl ImpactGroup {
     /// Preallocates memory for a scene with these numbers of manifolds and bodies.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
-        let [fewest, most] = GROUP_RELAXATIONS;
         Self {
             waiting: Vec::with_capacity(MAX_MEMBERS),
             members: Vec::with_capacity(MAX_MEMBERS),
             changes: vec![BodyChange::default(); bodies],
             relaxations: 0,
-            relaxations_per_tick: (RELAXATIONS_PER_MANIFOLD * manifolds).clamp(fewest, most),
+            relaxations_per_tick: relaxations_per_tick(manifolds),
         }
     }
 
@@ -122,14 +125,16 @@ impl ImpactGroup {
         self.waiting.clear();
     }
 
-    /// Adds an impact to those that are waiting. Returns false when there is no room for more.
-    pub fn add<P: Policy>(
-        &mut self,
-        index: usize,
-        manifold: &Manifold,
-        hit: &Hit,
-        solver_bodies: &[SolverBody],
-    ) -> bool {
+    /// Whether there is room for another waiting impact. Each but the first counts as a relaxation.
+    pub fn has_room(&mut self) -> bool {
+        let is_first = self.waiting.is_empty();
+        let has_room = is_first || (self.waiting.len() < MAX_MEMBERS && self.relaxations > 0);
+        self.relaxations -= usize::from(has_room && !is_first);
+        has_room
+    }
+
+    /// Adds an impact to those that are waiting.
+    pub fn add<P: Policy>(&mut self, index: usize, manifold: &Manifold, hit: &Hit, solver_bodies: &[SolverBody]) {
         let mass = manifold.uncoupled_mass(solver_bodies);
         let (approach, other) = if P::FORCED {
             (FORCED_APPROACH_M_PER_S, Some(FORCED_APPROACH_M_PER_S))
@@ -147,7 +152,6 @@ impl ImpactGroup {
             mode: Mode::Open,
             factor: Factor::default(),
         });
-        self.waiting.len() < MAX_MEMBERS
     }
 
     /// Forms the next group: the first waiting impact that is due until `until_s` and those that are connected to it
@@ -300,6 +304,14 @@ impl ImpactGroup {
             change.angular_velocity += about * (sign * solver_bodies[body].inverse_inertia);
         }
     }
+}
+
+/// Returns the number of relaxations in a tick of a scene with capacity for this number of manifolds; a single manifold
+/// forms no group.
+fn relaxations_per_tick(manifolds: usize) -> usize {
+    let of_few = (RELAXATIONS_PER_MANIFOLD_OF_FEW * manifolds).min(RELAXATIONS_OF_FEW);
+    let of_many = (RELAXATIONS_PER_MANIFOLD * manifolds).min(MAX_RELAXATIONS);
+    if manifolds < 2 { 0 } else { of_few.max(of_many) }
 }
 
 fn difference(a: &BlockImpulse, b: &BlockImpulse) -> BlockImpulse {

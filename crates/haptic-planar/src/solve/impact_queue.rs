@@ -20,9 +20,11 @@ use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBodies;
 use crate::tick::TICK_S;
 
-/// Maximum number of impacts, or groups of impacts, resolved in one tick; later ones are left to the contact solve,
-/// which has no restitution.
-pub const MAX_IMPACTS: usize = 40;
+/// Maximum number of times at which impacts are resolved in one tick, alone or in groups; later ones are left to the
+/// contact solve, which has no restitution.
+const MAX_IMPACTS: usize = 40;
+/// The same per manifold that the scene has capacity for: a body that rebounds more often within a tick is at rest.
+const MAX_IMPACTS_PER_MANIFOLD: usize = 8;
 /// Time within which impacts on connected bodies happen at once, s.
 const AT_ONCE_S: f64 = 0.02 * TICK_S;
 /// Time within which impacts on unconnected bodies happen at the same time, s: more than rounding errors. All of them
@@ -49,6 +51,8 @@ pub struct ImpactQueue {
     group: ImpactGroup,
     /// For each body, whether it was struck since the manifolds were last queued.
     is_struck: Vec<bool>,
+    /// Maximum number of times at which impacts are resolved in one tick.
+    max_impacts: usize,
 }
 
 /// Totals over the impacts of a tick.
@@ -81,12 +85,13 @@ impl ImpactQueue {
             point: Vec::with_capacity(manifolds),
             group: ImpactGroup::with_capacity(manifolds, bodies),
             is_struck: vec![false; bodies],
+            max_impacts: (MAX_IMPACTS_PER_MANIFOLD * manifolds).min(MAX_IMPACTS),
         }
     }
 
-    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] impacts or groups of impacts; each, and each
-    /// event whose point turns out not to close yet, takes at most four passes over the manifolds. The groups take at
-    /// most [`GROUP_RELAXATIONS`](crate::solve::impact_group::GROUP_RELAXATIONS) relaxations.
+    /// Resolves the impacts of this tick. Real-time: at most [`MAX_IMPACTS`] times; each, and each event whose point
+    /// turns out not to close yet, takes at most four passes over the manifolds. The groups take at most
+    /// [`MAX_RELAXATIONS`](crate::solve::impact_group::MAX_RELAXATIONS) relaxations.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &[Manifold],
@@ -96,7 +101,7 @@ impl ImpactQueue {
         let mut impacts = ImpactTotals::default();
         let mut now_s = 0.0;
         self.group.reset();
-        for _ in 0..MAX_IMPACTS {
+        for _ in 0..self.max_impacts {
             let Some(index) = self.next::<P>(manifolds, solver_bodies, &mut now_s) else { break };
             self.gather::<P>(index, now_s, manifolds, solver_bodies);
             // All groups at this time before the impacts that follow from them.
@@ -142,12 +147,13 @@ impl ImpactQueue {
             if self.due_s[other] > now_s + AT_ONCE_S && !P::FORCED {
                 continue;
             }
+            if !self.group.has_room() {
+                break;
+            }
             let due_s = self.due_s[other].max(now_s);
             let hit = Hit { due_s, ..hit(&manifolds[other], usize::from(self.point[other]), now_s, solver_bodies) };
-            if (hit.approach < 0.0 || P::FORCED)
-                && !self.group.add::<P>(other, &manifolds[other], &hit, &solver_bodies.all)
-            {
-                break;
+            if hit.approach < 0.0 || P::FORCED {
+                self.group.add::<P>(other, &manifolds[other], &hit, &solver_bodies.all);
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::math::{cross, tangent_of};
 use crate::shape::features::FeatureId;
 use crate::solve::block::{Factor, InverseEffectiveMass};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
+use crate::solve::symmetric::Symmetric3;
 use crate::tick::TICK_S;
 use nalgebra::{Vector2, Vector3};
 
@@ -257,8 +258,10 @@ impl Manifold {
     }
 
     fn effective_mass(&self, solver_bodies: &SolverBodies) -> InverseEffectiveMass {
-        if solver_bodies.has_coupled_mass(self.bodies[0]) || solver_bodies.has_coupled_mass(self.bodies[1]) {
-            return self.coupled_effective_mass(solver_bodies);
+        for side in 0..2 {
+            if let Some(inverse) = solver_bodies.coupled_inverse(self.bodies[side]) {
+                return self.coupled_effective_mass(side, inverse, &solver_bodies.all[self.bodies[1 - side]]);
+            }
         }
         let (a, b) = (&solver_bodies.all[self.bodies[0]], &solver_bodies.all[self.bodies[1]]);
         self.diagonal_mass(
@@ -289,19 +292,21 @@ impl Manifold {
         }
     }
 
-    fn coupled_effective_mass(&self, solver_bodies: &SolverBodies) -> InverseEffectiveMass {
-        let mut mass = InverseEffectiveMass::default();
-        for (side, &body) in self.bodies.iter().enumerate() {
-            let row = |axis: Vector2<f64>, arm: f64| Vector3::new(axis.x, axis.y, arm);
-            let first = row(self.normal, self.arm[side][0]);
-            let second = if self.count == 2 { row(self.normal, self.arm[side][1]) } else { Vector3::zeros() };
-            let slip = row(self.tangent, self.slip_arm[side]);
-            mass.n11 += solver_bodies.compliance(body, first, first);
-            mass.n12 += solver_bodies.compliance(body, first, second);
-            mass.n22 += solver_bodies.compliance(body, second, second);
-            mass.n1t += solver_bodies.compliance(body, first, slip);
-            mass.n2t += solver_bodies.compliance(body, second, slip);
-            mass.tt += solver_bodies.compliance(body, slip, slip);
+    /// Returns the inverse effective mass if the body on one side has an inverse mass matrix that is not diagonal.
+    fn coupled_effective_mass(&self, side: usize, inverse: &Symmetric3, other: &SolverBody) -> InverseEffectiveMass {
+        let about = |of: usize| if of == side { 0.0 } else { other.augmented_inverse_inertia };
+        let mut mass = self.diagonal_mass(other.augmented_inverse_mass, about(0), about(1));
+        let row = |axis: Vector2<f64>, arm: f64| Vector3::new(axis.x, axis.y, arm);
+        let (first, slip) = (row(self.normal, self.arm[side][0]), row(self.tangent, self.slip_arm[side]));
+        let (by_first, by_slip) = (inverse.times(first), inverse.times(slip));
+        mass.n11 += first.dot(&by_first);
+        mass.n1t += first.dot(&by_slip);
+        mass.tt += slip.dot(&by_slip);
+        if self.count == 2 {
+            let second = row(self.normal, self.arm[side][1]);
+            mass.n12 += second.dot(&by_first);
+            mass.n22 += second.dot(&inverse.times(second));
+            mass.n2t += second.dot(&by_slip);
         }
         mass
     }

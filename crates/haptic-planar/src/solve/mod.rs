@@ -17,3 +17,4 @@ pub(crate) mod policy;
 pub(crate) mod position_correction;
 pub(crate) mod relaxation;
 pub(crate) mod solver_body;
+pub(crate) mod symmetric;

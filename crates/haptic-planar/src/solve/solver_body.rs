@@ -3,8 +3,9 @@
 
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
+use crate::solve::symmetric::Symmetric3;
 use crate::tick::TICK_S;
-use nalgebra::{Matrix3, Vector2, Vector3};
+use nalgebra::{Vector2, Vector3};
 
 /// Velocities, inverse masses and displacement of one body during one tick.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +114,7 @@ pub struct CoupledMass {
     /// Index of the tool.
     pub body: usize,
     /// Inverse of the mass matrix including the coupling; the rows and columns are x, y and angle.
-    pub inverse: Matrix3<f64>,
+    pub inverse: Symmetric3,
 }
 
 /// The solver bodies of all bodies during one tick.
@@ -179,7 +180,7 @@ impl SolverBodies {
         if let Some(coupled_mass) = &self.coupled_mass
             && coupled_mass.body == body
         {
-            let change = coupled_mass.inverse * Vector3::new(impulse.x, impulse.y, angular);
+            let change = coupled_mass.inverse.times(Vector3::new(impulse.x, impulse.y, angular));
             (change.xy(), change.z)
         } else {
             let solver_body = &self.all[body];
@@ -187,23 +188,9 @@ impl SolverBodies {
         }
     }
 
-    /// Returns the compliance of a body between two generalised directions (x, y, arm): row · M̂⁻¹ · column.
+    /// Returns the inverse mass matrix of a body if it is not diagonal.
     #[inline]
-    pub fn compliance(&self, body: usize, row: Vector3<f64>, column: Vector3<f64>) -> f64 {
-        if let Some(coupled_mass) = &self.coupled_mass
-            && coupled_mass.body == body
-        {
-            row.dot(&(coupled_mass.inverse * column))
-        } else {
-            let solver_body = &self.all[body];
-            row.xy().dot(&column.xy()) * solver_body.augmented_inverse_mass
-                + row.z * column.z * solver_body.augmented_inverse_inertia
-        }
-    }
-
-    /// Whether a body's mass matrix is not diagonal.
-    #[inline]
-    pub fn has_coupled_mass(&self, body: usize) -> bool {
-        self.coupled_mass.is_some_and(|coupled_mass| coupled_mass.body == body)
+    pub fn coupled_inverse(&self, body: usize) -> Option<&Symmetric3> {
+        self.coupled_mass.as_ref().filter(|coupled_mass| coupled_mass.body == body).map(|coupled| &coupled.inverse)
     }
 }

@@ -10,7 +10,7 @@ use crate::collide::toi::{FAST_M, PENETRATION_M, SUBSTEPS, ToiBudget, safe_fract
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::aabb::Aabb;
-use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_SOLVES};
+use crate::solve::coupling::{FreeMotion, ImplicitCoupling};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBody;
@@ -85,9 +85,8 @@ fn tool_free_motion<P: Policy>(
     let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
     let impulse = Vector3::new(weight.x, weight.y, 0.0);
     let start = &state.bodies[coupling.body()];
-    let mut solves_left = MAX_SOLVES;
-    let free = coupling.free_motion::<P>(start, impulse, &mut solves_left)?;
-    slide_off_fixed_bodies::<P>(workspace, coupling, start, free, &mut solves_left)
+    let free = coupling.free_motion::<P>(start, impulse, &mut workspace.solves_left)?;
+    slide_off_fixed_bodies::<P>(workspace, coupling, start, free)
 }
 
 /// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls the tool away,
@@ -100,7 +99,6 @@ fn slide_off_fixed_bodies<P: Policy>(
     coupling: &ImplicitCoupling,
     start: &BodyState,
     mut free_motion: FreeMotion,
-    solves_left: &mut usize,
 ) -> Option<FreeMotion> {
     for _ in 0..SLIDE_PASSES {
         let mut grazed = false;
@@ -113,7 +111,7 @@ fn slide_off_fixed_bodies<P: Policy>(
             break;
         }
         workspace.solver_bodies.all[coupling.body()].has_contact_load = true;
-        free_motion = coupling.free_motion::<P>(start, free_motion.impulse, solves_left)?;
+        free_motion = coupling.free_motion::<P>(start, free_motion.impulse, &mut workspace.solves_left)?;
     }
     Some(free_motion)
 }

@@ -10,7 +10,7 @@ use crate::collide::toi::FAST_M;
 use crate::math::integrate_rotation;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
-use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_PARTS, MAX_SOLVES};
+use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_PARTS};
 use crate::solve::impact_queue::{
     FLAT_FRACTION, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, energy_change, flat, single,
 };
@@ -92,10 +92,10 @@ pub(super) fn fly<P: Policy>(
     if (!has_impacts && parts == 1 || !is_clear(state, workspace, coupling)) && !P::FORCED {
         return None;
     }
-    let Workspace { manifolds, solver_bodies, .. } = workspace;
+    let Workspace { manifolds, solver_bodies, solves_left, .. } = workspace;
     let saved = solver_bodies.all[coupling.body()];
-    let flight =
-        Pilot { scene, start: &state.bodies[coupling.body()], coupling, manifolds }.fly::<P>(solver_bodies, parts);
+    let pilot = Pilot { scene, start: &state.bodies[coupling.body()], coupling, manifolds };
+    let flight = pilot.fly::<P>(solver_bodies, parts, solves_left);
     solver_bodies.all[coupling.body()] = saved;
     if flight.is_some() && !P::FORCED {
         manifolds.iter_mut().filter(|manifold| manifold.involves(coupling.body())).for_each(Manifold::silence);
@@ -129,7 +129,12 @@ struct Pilot<'a> {
 }
 
 impl Pilot<'_> {
-    fn fly<P: Policy>(&self, solver_bodies: &mut SolverBodies, parts: usize) -> Option<Flight> {
+    fn fly<P: Policy>(
+        &self,
+        solver_bodies: &mut SolverBodies,
+        parts: usize,
+        solves_left: &mut usize,
+    ) -> Option<Flight> {
         let mut flight = Flight {
             now: *self.start,
             displacement: Vector2::zeros(),
@@ -138,14 +143,13 @@ impl Pilot<'_> {
             impacts: ImpactTotals::default(),
         };
         let (mut time_s, part_s) = (0.0, TICK_S / parts as f64);
-        let mut solves_left = MAX_SOLVES;
         for _ in 0..MAX_PARTS + MAX_STRIKES {
             let left_s = TICK_S - time_s;
             let duration_s = if part_s < left_s - NO_TIME_S { part_s } else { left_s };
-            let motion = self.motion::<P>(&flight.now, time_s, duration_s, &mut solves_left)?;
+            let motion = self.motion::<P>(&flight.now, time_s, duration_s, solves_left)?;
             let event = self.first_event(&flight, &motion, duration_s);
             if P::FORCED {
-                self.motion::<P>(&flight.now, time_s, duration_s, &mut solves_left)?;
+                self.motion::<P>(&flight.now, time_s, duration_s, solves_left)?;
                 continue;
             }
             let Some(event) = event else {
@@ -157,7 +161,7 @@ impl Pilot<'_> {
                 continue;
             };
             if event.after_s > 0.0 {
-                let motion = self.motion::<P>(&flight.now, time_s, event.after_s, &mut solves_left)?;
+                let motion = self.motion::<P>(&flight.now, time_s, event.after_s, solves_left)?;
                 flight.advance(&motion, event.after_s);
                 time_s += event.after_s;
             }

@@ -16,7 +16,7 @@ use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::solve::contact_work::limit_work;
-use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, REPEAT_SWEEPS, clear_coupling};
+use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, MAX_SOLVES, REPEAT_SWEEPS, clear_coupling};
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
@@ -73,6 +73,7 @@ fn step<P: Policy>(
     input: Option<&CouplingInput>,
 ) -> StepOutput {
     workspace.work = Work::default();
+    workspace.solves_left = MAX_SOLVES;
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
     let mut coupling = couple(scene, state, workspace, input);
     find_near_pairs::<P>(scene, state, workspace);
