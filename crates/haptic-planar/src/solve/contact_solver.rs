@@ -83,9 +83,8 @@ impl Solver {
         MAX_SWEEPS
     }
 
-    /// Finds the impulses of this tick, starting from those of the last one: by a single sweep if hardly anything has
-    /// changed, then directly in small islands, then by accelerated sweeps if an island is left. Returns the number of
-    /// sweeps. Real-time: at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
+    /// Finds the impulses of this tick, starting from those of the last one. Returns the number of sweeps. Real-time: as
+    /// [`Self::resume`].
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -97,6 +96,18 @@ impl Solver {
                 manifold.apply_impulse(solver_bodies, &manifold.impulse);
             }
         }
+        self.resume::<P>(manifolds, solver_bodies, dynamic_bodies)
+    }
+
+    /// Finds the impulses of this tick, starting from impulses that the velocities contain: by a single sweep if hardly
+    /// anything has changed, then directly in small islands, then by accelerated sweeps if an island is left. Returns
+    /// the number of sweeps. Real-time: at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
+    pub fn resume<P: Policy>(
+        &mut self,
+        manifolds: &mut [Manifold],
+        solver_bodies: &mut SolverBodies,
+        dynamic_bodies: &[usize],
+    ) -> usize {
         // A single manifold is solved exactly by its block, and most small worlds change little from tick to tick.
         let change = sweep::<P>(manifolds, solver_bodies);
         if self.capacity < 2 || (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {

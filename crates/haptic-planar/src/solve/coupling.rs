@@ -49,7 +49,10 @@ pub const REPEAT_SWEEPS: usize = 8;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
 const REPEAT_J: f64 = 1e-11;
 /// Relative error of the saturated force above which a tick under contact load is solved again.
-const REPEAT_FRACTION: f64 = 1e-7;
+const REPEAT_FRACTION: f64 = 1e-6;
+/// Number of times that the error of a saturated force is applied to the tool before the coupling is computed again.
+/// Each reduces the error to T (T K + B)/m of it, which is little unless the tool is light and stiffly held.
+const MAX_FORCE_STEPS: usize = 2;
 
 /// The coupling of one tick.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +81,10 @@ pub struct ImplicitCoupling {
     fraction: f64,
     /// Search for the fraction of the gains under contact load.
     fraction_search: FixedPoint,
+    /// Force on the tool beyond that of the reduced gains, world, N: the rest of the force at its limit.
+    extra_force: Vector2<f64>,
+    /// Number of times that the error of the force was applied since the coupling was last computed.
+    force_steps: usize,
     /// Constrained directions of a tick under contact load; `None` for backward Euler in all directions.
     constrained: Option<Constrained>,
     /// Velocity at the start of the tick (x, y, angle), world, m/s and rad/s.
@@ -89,6 +96,17 @@ pub struct ImplicitCoupling {
     max_force_n: f64,
     /// Unit direction of the rail, if there is one.
     rail: Option<Vector2<f64>>,
+}
+
+/// What a solve of the contacts must repeat because its result differs from what the coupling assumed.
+#[derive(Clone, Copy, Debug)]
+pub enum Refinement {
+    /// Nothing.
+    None,
+    /// The contacts, after this change of the force on the tool, world, N.
+    Force(Vector2<f64>),
+    /// The coupling and the contacts.
+    Coupling,
 }
 
 /// The tool's motion in a tick, of which the contacts are known.
@@ -169,6 +187,8 @@ impl ImplicitCoupling {
             twist_rad: scene.bodies[tool.body].angle_rad - body_state.angle_rad,
             fraction,
             fraction_search: FixedPoint::from(fraction),
+            extra_force: Vector2::zeros(),
+            force_steps: 0,
             constrained: None,
             start: vector3(body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s),
             forced: vector3(forced.velocity, forced.angular_velocity),
@@ -194,13 +214,26 @@ impl ImplicitCoupling {
         }
     }
 
+    /// Whether one part of a tick is too long for the frequency of the linear spring.
+    #[inline]
+    pub fn needs_parts(&self) -> bool {
+        self.squared_phase() > PART_RAD * PART_RAD
+    }
+
     /// Returns the number of parts of a tick in which a free motion keeps the frequency of the linear spring, at most
-    /// [`MAX_PARTS`]. The angular spring, which is not felt, does not count.
+    /// [`MAX_PARTS`].
     pub fn parts(&self) -> usize {
-        let arm_square = if self.is_central { 0.0 } else { self.start_arm_m.norm_squared() };
-        let square = self.stiffness * (1.0 / self.mass_kg + arm_square / self.inertia_kg_m2) * (TICK_S * TICK_S);
+        let square = self.squared_phase();
         let covered = |parts: &usize| square <= (PART_RAD * *parts as f64) * (PART_RAD * *parts as f64);
         (1..MAX_PARTS).find(covered).unwrap_or(MAX_PARTS)
+    }
+
+    /// Returns the square of the phase of the linear spring's oscillation in a tick, rad². The angular spring, which is
+    /// not felt, does not count.
+    #[inline]
+    fn squared_phase(&self) -> f64 {
+        let arm_square = if self.is_central { 0.0 } else { self.start_arm_m.norm_squared() };
+        self.stiffness * (1.0 / self.mass_kg + arm_square / self.inertia_kg_m2) * (TICK_S * TICK_S)
     }
 
     /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the velocity
@@ -278,35 +311,61 @@ impl ImplicitCoupling {
     }
 
     /// Compares the arm and the force limit that a solve of the contacts assumed with its result, and improves them.
-    /// Returns whether the tick must be solved again. Real-time: constant.
-    pub fn refine(&mut self, tool: &SolverBody) -> bool {
+    /// Real-time: constant.
+    pub fn refine(&mut self, tool: &SolverBody) -> Refinement {
         let rotation = tool.angular_velocity * TICK_S;
         let step = tool.velocity * TICK_S + spin_cross(rotation, self.arm_m);
         if self.is_central && self.fraction >= 1.0 && self.is_far_from_limit(step) {
-            return false;
+            return Refinement::None;
         }
-        let force = self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref()));
+        let force = self.force_of(step);
         let arm = secant_arm(self.start_arm_m, rotation);
         let wrong_arm = force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let end = self.limited_part(self.stretch_m - step);
         let change = self.limited_part(self.hand_displacement_m - step);
-        let wanted = (end * self.stiffness + change * (self.damping / TICK_S)).norm();
-        let fraction = if wanted > self.max_force_n { self.max_force_n / wanted } else { 1.0 };
+        let wanted = end * self.stiffness + change * (self.damping / TICK_S);
+        let size = wanted.norm();
+        let fraction = if size > self.max_force_n { self.max_force_n / size } else { 1.0 };
+        let error = wanted * fraction - self.limited_part(force);
         let wrong_force = if self.constrained.is_some() {
             let largest = self.limited_part(force).norm().max(end.norm() * self.stiffness);
             largest > self.max_force_n
         } else {
-            (fraction - self.fraction).abs() > REPEAT_FRACTION * self.fraction
+            error.norm() > REPEAT_FRACTION * (size * fraction)
         };
-        if wrong_arm {
-            self.arm_m = arm;
+        if !wrong_arm && !wrong_force {
+            return Refinement::None;
         }
+        if !wrong_arm && self.constrained.is_none() && self.force_steps < MAX_FORCE_STEPS {
+            self.force_steps += 1;
+            self.extra_force += error;
+            return Refinement::Force(error);
+        }
+        self.arm_m = arm;
         if wrong_force {
             self.constrained = None;
             self.fraction_search.improve(fraction);
             self.fraction = self.fraction_search.x.min(1.0);
         }
-        wrong_arm || wrong_force
+        (self.extra_force, self.force_steps) = (Vector2::zeros(), 0);
+        Refinement::Coupling
+    }
+
+    /// Returns the coupling force on the tool by the rule of the contact solve, in a tick in which the handle moves by
+    /// `step`, world, N.
+    fn force_of(&self, step: Vector2<f64>) -> Vector2<f64> {
+        if self.is_plain() && self.constrained.is_none() {
+            let pull = self.stretch_m * self.stiffness + self.hand_displacement_m * (self.damping / TICK_S);
+            let resistance = step * (self.stiffness + self.damping / TICK_S);
+            return (pull - resistance) * self.fraction + self.extra_force;
+        }
+        self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref())) + self.extra_force
+    }
+
+    /// Applies a change of the coupling force over the tick to the tool.
+    pub fn apply_force(&self, solver_bodies: &mut SolverBodies, force: Vector2<f64>) {
+        let impulse = force * TICK_S;
+        solver_bodies.apply_impulse(self.tool.body, impulse, cross(self.arm_m, impulse));
     }
 
     /// Whether a tick in which the handle moves by `step` keeps the force limit with any rule.
@@ -326,13 +385,11 @@ impl ImplicitCoupling {
         let step = solver_body.velocity * TICK_S
             + solver_body.shift
             + spin_cross(solver_body.angular_velocity * TICK_S + solver_body.shift_angle, self.arm_m);
-        let force = self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref()));
+        let force = self.force_of(step);
         let clipped = self.clipped(force);
-        if clipped == force {
-            return force;
+        if clipped != force {
+            self.apply_force(solver_bodies, clipped - force);
         }
-        let excess = (clipped - force) * TICK_S;
-        solver_bodies.apply_impulse(self.tool.body, excess, cross(self.arm_m, excess));
         clipped
     }
 

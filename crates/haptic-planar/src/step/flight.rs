@@ -81,6 +81,7 @@ struct Event {
 /// if the tool touches dynamic bodies, carried load in the last tick, moves fast, meets a body too slowly for an impact, or needs no
 /// parts because there is no impact and the coupling is soft. Real-time: at most [`MAX_PARTS`] + 2 [`MAX_STRIKES`] free
 /// motions, each with one pass over the manifolds.
+#[inline]
 pub(super) fn fly<P: Policy>(
     scene: &Scene,
     state: &State,
@@ -88,10 +89,21 @@ pub(super) fn fly<P: Policy>(
     coupling: &ImplicitCoupling,
     has_impacts: bool,
 ) -> Option<Flight> {
-    let parts = coupling.parts();
-    if (!has_impacts && parts == 1 || !is_clear(state, workspace, coupling)) && !P::FORCED {
+    let needs_parts = has_impacts || coupling.needs_parts();
+    if (!needs_parts || !is_clear(state, workspace, coupling)) && !P::FORCED {
         return None;
     }
+    fly_in_parts::<P>(scene, state, workspace, coupling)
+}
+
+/// Flies the tool through the tick in parts, as [`fly`] does for a tool that is clear of other bodies.
+fn fly_in_parts<P: Policy>(
+    scene: &Scene,
+    state: &State,
+    workspace: &mut Workspace,
+    coupling: &ImplicitCoupling,
+) -> Option<Flight> {
+    let parts = coupling.parts();
     let Workspace { manifolds, solver_bodies, solves_left, .. } = workspace;
     let saved = solver_bodies.all[coupling.body()];
     let pilot = Pilot { scene, start: &state.bodies[coupling.body()], coupling, manifolds };

@@ -16,7 +16,7 @@ use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::solve::contact_work::limit_work;
-use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, MAX_SOLVES, REPEAT_SWEEPS, clear_coupling};
+use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, MAX_SOLVES, REPEAT_SWEEPS, Refinement, clear_coupling};
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
@@ -102,9 +102,11 @@ fn couple(
         return None;
     };
     let body = &state.bodies[tool.body];
-    let coupling = ImplicitCoupling::new(scene, tool, body, input, &workspace.solver_bodies.all[tool.body]);
-    coupling.apply(&mut workspace.solver_bodies);
-    Some(coupling)
+    let mut coupling = None;
+    let forced = &workspace.solver_bodies.all[tool.body];
+    // Constructed in place: the coupling is large, and returning it by value would copy it.
+    coupling.insert(ImplicitCoupling::new(scene, tool, body, input, forced)).apply(&mut workspace.solver_bodies);
+    coupling
 }
 
 /// Finds the near pairs of this tick and the reach of each body and of its neighbours.
@@ -221,8 +223,9 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
                 let face = usize::from(geometry.id.face_of == 2);
                 let rotation_rad = [&a, &b][face].angular_velocity_rad_per_s * TICK_S;
                 let relief_m = lower_by_rotation(&mut geometry, centres[face], rotation_rad);
-                let manifold = Manifold::new(index, pair, &geometry, centres, solver_bodies);
-                workspace.manifolds.push(Manifold { relief_m, ..manifold });
+                let mut manifold = Manifold::new(index, pair, &geometry, centres, solver_bodies);
+                manifold.relief_m = relief_m;
+                workspace.manifolds.push(manifold);
             }
             None => pair.warm_start = Default::default(),
         }
@@ -288,28 +291,44 @@ fn solve_without_impacts<P: Policy>(
     coupling: Option<&mut ImplicitCoupling>,
 ) -> Vector2<f64> {
     let Some(coupling) = coupling else {
-        solve_contacts::<P>(scene, state, workspace);
+        solve_contacts::<P>(scene, workspace);
+        finish_contacts::<P>(scene, state, workspace);
         return integrate_displacements::<P>(scene, state, workspace, None);
     };
     // Rolling friction stops a rotation within the tick, which is no row of a contact: backward Euler.
     if scene.rolling_friction_m == 0.0 && coupling.constrain(&workspace.manifolds) {
         recouple(workspace, coupling);
     }
-    let mut sweeps = if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
+    let mut sweeps = if P::FORCED { 0 } else { solve_contacts::<P>(scene, workspace) };
     for _ in 0..MAX_REPEATS {
-        let tool = &workspace.solver_bodies.all[coupling.body()];
-        let is_free = !tool.has_contact_load && !coupling.is_saturated();
-        if !P::FORCED && (is_free || sweeps > REPEAT_SWEEPS || !coupling.refine(tool)) {
+        if !P::FORCED && (sweeps > REPEAT_SWEEPS || !(coupling.is_saturated() || is_loaded(workspace, coupling.body())))
+        {
             break;
         }
-        workspace.solver_bodies.integrate_forces(scene, &state.bodies);
-        recouple(workspace, coupling);
-        sweeps += if P::FORCED { 0 } else { solve_contacts::<P>(scene, state, workspace) };
+        let refinement = coupling.refine(&workspace.solver_bodies.all[coupling.body()]);
+        match if P::FORCED { Refinement::Coupling } else { refinement } {
+            Refinement::None => break,
+            Refinement::Force(force) => {
+                coupling.apply_force(&mut workspace.solver_bodies, force);
+                sweeps += resume_contacts::<P>(scene, workspace);
+            }
+            Refinement::Coupling => {
+                workspace.solver_bodies.integrate_forces(scene, &state.bodies);
+                recouple(workspace, coupling);
+                sweeps += if P::FORCED { 0 } else { solve_contacts::<P>(scene, workspace) };
+            }
+        }
     }
     if P::FORCED {
         return Vector2::zeros();
     }
+    finish_contacts::<P>(scene, state, workspace);
     integrate_displacements::<P>(scene, state, workspace, Some(coupling))
+}
+
+/// Whether a body carries contact load in the present solution.
+fn is_loaded(workspace: &Workspace, body: usize) -> bool {
+    workspace.manifolds.iter().any(|manifold| manifold.involves(body) && manifold.normal_impulse() > 0.0)
 }
 
 /// Applies a changed coupling to the velocities before the contact solve, and to the masses of the tool's manifolds.
@@ -332,7 +351,8 @@ fn resolve_impacts_and_contacts<P: Policy>(
     let impacts = impact_queue.run::<P>(manifolds, solver_bodies, &rules);
     workspace.work.impacts += impacts.events;
     workspace.work.group_relaxations += impacts.group_relaxations;
-    solve_contacts::<P>(scene, state, workspace);
+    solve_contacts::<P>(scene, workspace);
+    finish_contacts::<P>(scene, state, workspace);
     (impacts, integrate_displacements::<P>(scene, state, workspace, coupling))
 }
 
@@ -374,8 +394,8 @@ fn drop_restitution_of_gaining_islands(
 
 /// Solves the contact law of all manifolds. Returns the number of sweeps.
 #[inline(never)]
-fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) -> usize {
-    let Workspace { contact_solver, manifolds, solver_bodies, islands, work, .. } = workspace;
+fn solve_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize {
+    let Workspace { contact_solver, manifolds, solver_bodies, work, .. } = workspace;
     for manifold in manifolds.iter_mut() {
         manifold.set_bias(&solver_bodies.all);
     }
@@ -385,6 +405,21 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         contact_solver.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies)
     };
     work.relaxations += (sweeps * manifolds.len()) as u32;
+    sweeps
+}
+
+/// Solves the contact law again after a change of the velocities. Returns the number of sweeps.
+fn resume_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize {
+    let Workspace { contact_solver, manifolds, solver_bodies, work, .. } = workspace;
+    let sweeps = contact_solver.resume::<P>(manifolds, solver_bodies, &scene.dynamic_bodies);
+    work.relaxations += (sweeps * manifolds.len()) as u32;
+    sweeps
+}
+
+/// Bounds the work of the contact loads, marks the bodies that carry load, and keeps the impulses for the next tick.
+#[inline(never)]
+fn finish_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+    let Workspace { manifolds, solver_bodies, islands, .. } = workspace;
     limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);
     for manifold in manifolds.iter() {
         if manifold.normal_impulse() > 0.0 {
@@ -393,7 +428,6 @@ fn solve_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         }
         state.broad_phase.table.pairs_mut()[manifold.pair].warm_start = manifold.warm_start();
     }
-    sweeps
 }
 
 /// Adds the position correction, which removes the remaining penetration, to the displacements.
@@ -431,7 +465,7 @@ fn output<P: Policy>(
     let bodies = &workspace.solver_bodies.all;
     let tool = scene.tool.map(|tool| tool.body);
     for manifold in &workspace.manifolds {
-        let is_curved = manifold.bodies.iter().any(|&body| bodies[body].has_curved_motion);
+        let is_curved = any_curved && manifold.bodies.iter().any(|&body| bodies[body].has_curved_motion);
         let mut loaded = 0;
         let mut penetration: f64 = 0.0;
         for point in 0..manifold.count {
