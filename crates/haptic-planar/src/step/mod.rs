@@ -4,6 +4,7 @@
 
 mod displacement;
 mod flight;
+mod gain;
 pub mod worst_case;
 
 use crate::collide::broad_phase::LookUps;
@@ -27,6 +28,7 @@ use crate::work::Work;
 use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
 use flight::fly;
+use gain::{balance, can_gain, limit_correction, limit_gain};
 use nalgebra::Vector2;
 
 /// Constant part of the contact margin, m: the gap below which even a pair at rest is tracked as a contact.
@@ -79,7 +81,13 @@ fn step<P: Policy>(
     find_manifolds::<P>(scene, state, workspace);
     let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
     correct::<P>(scene, workspace);
+    if workspace.work.corrections > 0 || P::FORCED {
+        limit_correction(scene, state, workspace, coupling.as_ref(), force_on_tool);
+    }
     let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool);
+    if can_gain(workspace, &impacts) || P::FORCED {
+        limit_gain(scene, state, workspace, coupling.as_ref(), force_on_tool);
+    }
     state.integrate_positions(scene, &workspace.solver_bodies.all);
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
@@ -347,18 +355,8 @@ fn drop_restitution_of_gaining_islands(
     let Workspace { islands, manifolds, solver_bodies, .. } = workspace;
     islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
     for &index in &scene.dynamic_bodies {
-        let (body, start, end) = (&scene.bodies[index], &state.bodies[index], &solver_bodies.all[index]);
-        let kinetic = |v: Vector2<f64>, w: f64| 0.5 * (body.mass_kg * v.norm_squared() + body.inertia_kg_m2 * w * w);
-        let before = kinetic(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
-        let fallen = body.mass_kg * scene.gravity_m_per_s2.dot(&end.displacement);
-        let after = kinetic(end.velocity, end.angular_velocity);
-        let (mut gain, mut turnover) = (after - before - fallen, after + before + fallen.abs());
-        if let Some(coupling) = coupling.filter(|coupling| coupling.body() == index) {
-            let (stored, work) = (coupling.gain_j(start, end), force.dot(&coupling.hand_displacement_m()));
-            gain += stored - work;
-            turnover += stored.abs() + work.abs();
-        }
-        islands.add(index, [gain, turnover]);
+        let balance = balance(scene, state, &solver_bodies.all, coupling, force, index);
+        islands.add(index, [balance.gain_j, balance.turnover_j]);
     }
     let mut any = false;
     for manifold in manifolds {
