@@ -204,6 +204,7 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
     let mut budget = ToiBudget::new();
     let State { bodies, placed, broad_phase, had_contact_load, .. } = state;
     let solver_bodies = &workspace.solver_bodies;
+    let loaded_tool = scene.tool.map(|tool| tool.body).filter(|&tool| had_contact_load[tool]).map(|tool| tool as u32);
     for (index, pair) in broad_phase.table.pairs_mut().iter_mut().enumerate() {
         let side = |which: usize| {
             let body = &solver_bodies.all[pair.bodies[which] as usize];
@@ -218,10 +219,11 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
         let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
         let near = Near { margin_m: MARGIN_M + neighbour_reach, aside_m, had_contact_load: is_in_pile };
+        let is_held_back = loaded_tool.is_some_and(|tool| pair.bodies.contains(&tool));
         let found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
         } else {
-            find_geometry(&a, &b, reach, near, &mut pair.features, &mut budget)
+            find_geometry(&a, &b, reach, near, is_held_back, &mut pair.features, &mut budget)
         };
         match found {
             Some((mut geometry, centres)) => {
@@ -499,16 +501,23 @@ fn penetration_m(a: &PairSide, b: &PairSide, mut features: FeatureCache) -> f64 
 
 /// Returns the contact of a pair, with the centres of mass of its bodies in the poses of the contact. In this tick, the
 /// pair can close by `reach_m`; the margin in `near` covers what an impact can add.
+///
+/// `is_held_back` marks the pairs of a tool that carried load in the last tick. Its velocity is that without contacts, in
+/// which a stiff coupling moves it by centimetres, while the contacts hold it back. The poses along that motion are never
+/// reached: they give wrong faces and penetrations that do not exist. The poses at the start of the tick are used instead;
+/// if the tool does move fast, its displacement is shortened after the solve.
 #[inline]
 fn find_geometry(
     a: &PairSide,
     b: &PairSide,
     reach_m: f64,
     mut near: Near,
+    is_held_back: bool,
     features: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
+        && !is_held_back
         && let Some(ahead) = collide_ahead(a, b, (MARGIN_M, MARGIN_FACTOR * reach_m), features, budget)
     {
         return Some(ahead);
