@@ -42,6 +42,9 @@ const MIN_SPEED_FRACTION: f64 = 0.8;
 /// it only grazes.
 pub const PENETRATION_M: f64 = 2e-4;
 
+/// Increase of the depth of a pair that is deep already above which it counts as penetrating, m.
+const DEEPER_M: f64 = 1e-5;
+
 /// Numbers of advances and substeps that are left. A tick uses up to two budgets: one before the impacts and one after
 /// them.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +183,7 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> Safe
     if toi.is_uncertain {
         return until(impact_s, true);
     }
-    let start = depth(a, b, &toi, &mut cache);
+    let allowed = allowed_depth_m(depth(a, b, &toi, &mut cache));
     let substep_s = (TICK_S - impact_s) / SUBSTEPS as f64;
     for substep in 1..=SUBSTEPS {
         let before_s = impact_s + (substep - 1) as f64 * substep_s;
@@ -188,11 +191,17 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> Safe
             return until(before_s, true);
         }
         let then = at(a, b, impact_s + substep as f64 * substep_s);
-        if depth(a, b, &then, &mut cache) > start + PENETRATION_M {
+        if depth(a, b, &then, &mut cache) > allowed {
             return until(before_s, false);
         }
     }
     until(TICK_S, false)
+}
+
+/// Returns the depth above which a pair counts as penetrating, m, if its depth at the time of impact is `start_m`. A pair
+/// that is deep already must not become deeper: a graze in every tick would add up to millimetres.
+fn allowed_depth_m(start_m: f64) -> f64 {
+    (start_m + PENETRATION_M).min((2.0 * PENETRATION_M).max(start_m + DEEPER_M))
 }
 
 /// Returns the penetration of the pair in the poses of `then`, m.

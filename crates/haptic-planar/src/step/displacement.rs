@@ -24,6 +24,9 @@ const FAST_ROTATION_RAD: f64 = 0.03;
 /// Reach above which a body that had an impact and rotates by more than [`FAST_ROTATION_RAD`] needs its time of impact,
 /// m.
 const FAST_ROTATION_M: f64 = 1.5e-3;
+/// Error of linear gaps, ½ θ² r, above which a body that rotates by θ in a tick needs its time of impact, m. Bodies that
+/// spin under load would otherwise sink deeper in every tick.
+const CURVED_M: f64 = 1e-4;
 /// Smallest fraction of its motion that an obstacle can leave a body without slowing it; a substep of the tick.
 const MIN_FRACTION: f64 = 1.0 / SUBSTEPS as f64;
 /// Motion in a tick to which the velocity of a blocked body is reduced, m. Less than [`FAST_M`] by more than rounding.
@@ -138,6 +141,8 @@ pub(super) fn clamp_to_toi<P: Policy>(
         let reach = motion_reach_m(scene, body, moved);
         let rotates_fast =
             moved.had_impact && moved.rotation_step_rad.abs() > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
+        let curved_m = 0.5 * moved.rotation_step_rad * moved.rotation_step_rad * scene.bodies[body].reach_m;
+        let rotates_fast = rotates_fast || curved_m > CURVED_M;
         moved.is_fast = reach > FAST_M || rotates_fast || P::FORCED;
         moved.is_blocked = false;
         any |= moved.is_fast;
