@@ -319,7 +319,9 @@ impl ImplicitCoupling {
     }
 
     /// Returns the coupling force on the tool over the tick, clipped to the limit, world, N. The effect of the part that
-    /// is clipped off is removed from the tool's velocity as well.
+    /// is clipped off is removed from the tool's velocity as well. At the limit, the force is that of the tool's pose at
+    /// the end of the tick: the solve used a predicted fraction of the gains, and with its force the hand would not pay
+    /// for the energy that the spring stores.
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
         let step = solver_body.velocity * TICK_S
@@ -327,12 +329,22 @@ impl ImplicitCoupling {
             + spin_cross(solver_body.angular_velocity * TICK_S + solver_body.shift_angle, self.arm_m);
         let force = self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref()));
         let clipped = self.clipped(force);
-        if clipped == force {
-            return force;
+        if clipped != force {
+            let excess = (clipped - force) * TICK_S;
+            solver_bodies.apply_impulse(self.tool.body, excess, cross(self.arm_m, excess));
         }
-        let excess = (clipped - force) * TICK_S;
-        solver_bodies.apply_impulse(self.tool.body, excess, cross(self.arm_m, excess));
+        let end = self.limited_part(self.stretch_m - step);
+        if self.fraction < 1.0 || clipped != force || end.norm() * self.stiffness > self.max_force_n {
+            return self.force_at_end(&solver_bodies.all[self.tool.body]);
+        }
         clipped
+    }
+
+    /// Returns the force of backward Euler on the tool in its pose at the end of the tick, clipped to the limit, world, N.
+    fn force_at_end(&self, tool: &SolverBody) -> Vector2<f64> {
+        let displacement = tool.velocity * TICK_S + tool.shift;
+        let step = self.handle_displacement(displacement, tool.angular_velocity * TICK_S + tool.shift_angle);
+        self.clipped(self.force(step, &self.coefficients(1.0, None)))
     }
 
     /// Sets the tool's displacement and end velocity after a tick under contact load. Real-time: one pass over the
@@ -556,11 +568,18 @@ impl ImplicitCoupling {
     }
 
     /// Returns the coupling force on the tool if the handle moves by `less` less than in the tick for which `force` was
-    /// computed, world, N. `is_loaded` selects backward Euler instead of the midpoint rule. With this force, a tick that
-    /// ends early is passive: the kinetic energy of v₀ + s (v₁ − v₀) and the energy of the spring are convex in s.
-    pub fn force_of_shorter_motion(&self, force: Vector2<f64>, less: Vector2<f64>, is_loaded: bool) -> Vector2<f64> {
-        let implicit = if is_loaded { 1.0 } else { 0.5 };
-        self.clipped(force + self.stiffness * less * implicit + self.damping * less / TICK_S)
+    /// computed, world, N. The rule must be that of `force`: `is_free_motion` selects the midpoint rule, otherwise it is
+    /// that of the contact solve. With this force, a tick that ends early is passive: the kinetic energy of
+    /// v₀ + s (v₁ − v₀) and the energy of the spring are convex in s, and the force is linear in s.
+    pub fn force_of_shorter_motion(
+        &self,
+        force: Vector2<f64>,
+        less: Vector2<f64>,
+        is_free_motion: bool,
+    ) -> Vector2<f64> {
+        let free = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+        let constrained = if is_free_motion { Some(&free) } else { self.constrained.as_ref() };
+        self.clipped(force + self.coefficients(1.0, constrained).implicit * less)
     }
 
     /// Returns the energy stored in the coupling for the given positions of hand and handle and the given twist, J.

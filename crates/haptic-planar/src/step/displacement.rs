@@ -55,6 +55,7 @@ pub(super) fn integrate_displacements<P: Policy>(
     };
     let free_motion = tool_free_motion::<P>(scene, state, workspace, coupling);
     let Workspace { solver_bodies, manifolds, .. } = workspace;
+    solver_bodies.all[coupling.body()].is_free_motion = free_motion.is_some();
     let force = match free_motion {
         Some(free) if !P::FORCED => {
             let tool = &mut solver_bodies.all[coupling.body()];
@@ -261,7 +262,7 @@ fn shorter_force(workspace: &mut Workspace, coupling: &ImplicitCoupling, force: 
     let correction = workspace.correction.of(coupling.body());
     let whole = coupling
         .handle_displacement(tool.displacement - correction.displacement, tool.rotation_step_rad - correction.angle);
-    coupling.force_of_shorter_motion(force, whole * (1.0 - fraction), tool.has_contact_load)
+    coupling.force_of_shorter_motion(force, whole * (1.0 - fraction), tool.is_free_motion)
 }
 
 /// Ends the tick of each island after its fraction, and slows blocked bodies.

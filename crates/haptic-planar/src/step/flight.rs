@@ -51,6 +51,7 @@ impl Flight {
         tool.angular_velocity = self.now.angular_velocity_rad_per_s;
         tool.had_impact = self.impacts.count > 0;
         tool.has_contact_load = false;
+        tool.is_free_motion = true;
     }
 
     fn advance(&mut self, motion: &FreeMotion, duration_s: f64) {
