@@ -293,3 +293,18 @@ pub fn collide_after_rotation(
     let still_closes = |point: usize| approach_speed(&then_a, &then_b, &found.0, point) <= MIN_SPEED_FRACTION * speed;
     (0..found.0.count).any(still_closes).then_some(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graze_in_every_tick_does_not_add_up() {
+        let mut depth_m = 0.0;
+        for _ in 0..10 {
+            depth_m = allowed_depth_m(depth_m);
+        }
+        assert!(depth_m < 2.0 * PENETRATION_M + 10.0 * DEEPER_M, "{depth_m} m");
+        assert_eq!(allowed_depth_m(0.0), PENETRATION_M);
+    }
+}
