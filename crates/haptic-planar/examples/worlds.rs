@@ -172,7 +172,12 @@ fn run_worlds(arguments: &Arguments) {
         let world = World::generate(seed);
         let measured = run(&world);
         totals[usize::from(!measured.is_in_envelope())].add(&measured);
-        if !arguments.only_failing || measured.gains() || measured.is_deep() || measured.freezes() {
+        if !arguments.only_failing
+            || measured.gains()
+            || measured.is_deep()
+            || measured.freezes()
+            || measured.starved > 0
+        {
             print_line(seed, &world, &measured);
         }
     }

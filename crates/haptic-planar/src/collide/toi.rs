@@ -42,6 +42,9 @@ const MIN_SPEED_FRACTION: f64 = 0.8;
 /// it only grazes.
 pub const PENETRATION_M: f64 = 2e-4;
 
+/// Increase of the depth of a pair that is deep already above which it counts as penetrating, m.
+const DEEPER_M: f64 = 1e-5;
+
 /// Numbers of advances and substeps that are left. A tick uses up to two budgets: one before the impacts and one after
 /// them.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +183,7 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> Safe
     if toi.is_uncertain {
         return until(impact_s, true);
     }
-    let start = depth(a, b, &toi, &mut cache);
+    let allowed = allowed_depth_m(depth(a, b, &toi, &mut cache));
     let substep_s = (TICK_S - impact_s) / SUBSTEPS as f64;
     for substep in 1..=SUBSTEPS {
         let before_s = impact_s + (substep - 1) as f64 * substep_s;
@@ -188,11 +191,17 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> Safe
             return until(before_s, true);
         }
         let then = at(a, b, impact_s + substep as f64 * substep_s);
-        if depth(a, b, &then, &mut cache) > start + PENETRATION_M {
+        if depth(a, b, &then, &mut cache) > allowed {
             return until(before_s, false);
         }
     }
     until(TICK_S, false)
+}
+
+/// Returns the depth above which a pair counts as penetrating, m, if its depth at the time of impact is `start_m`. A pair
+/// that is deep already must not become deeper: a graze in every tick would add up to millimetres.
+fn allowed_depth_m(start_m: f64) -> f64 {
+    (start_m + PENETRATION_M).min((2.0 * PENETRATION_M).max(start_m + DEEPER_M))
 }
 
 /// Returns the penetration of the pair in the poses of `then`, m.
@@ -255,6 +264,7 @@ fn approach_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, point:
 /// closes. `start` is its contact in the poses at the start of the tick. Normal and arms of the impact are then those of
 /// its own time: with those of the start of the tick, the impulse is wrong by about twice the angle in between. Returns
 /// `None` if the pair does not close, grazes, or hardly rotates before. Real-time: one call of [`collide`].
+#[inline]
 pub fn collide_after_rotation(
     a: &PairSide,
     b: &PairSide,
@@ -262,10 +272,23 @@ pub fn collide_after_rotation(
     near: Near,
     cache: &mut FeatureCache,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
-    let angular_speed = a.angular_velocity_rad_per_s.abs().max(b.angular_velocity_rad_per_s.abs());
+    let (speed_a, speed_b) = (a.angular_velocity_rad_per_s.abs(), b.angular_velocity_rad_per_s.abs());
+    let angular_speed = if speed_a > speed_b { speed_a } else { speed_b };
     if angular_speed * TICK_S < MIN_ROTATION_RAD {
         return None;
     }
+    collide_rotated(a, b, angular_speed, start, near, cache)
+}
+
+/// Does what [`collide_after_rotation`] does, for a pair of which one side rotates at `angular_speed`, rad/s.
+fn collide_rotated(
+    a: &PairSide,
+    b: &PairSide,
+    angular_speed: f64,
+    start: &ContactGeometry,
+    near: Near,
+    cache: &mut FeatureCache,
+) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let (mut time_s, mut speed) = (TICK_S, 0.0);
     for point in 0..start.count {
         let point_speed = approach_speed(a, b, start, point);
@@ -283,4 +306,19 @@ pub fn collide_after_rotation(
     let (then_a, then_b) = then.sides(a, b);
     let still_closes = |point: usize| approach_speed(&then_a, &then_b, &found.0, point) <= MIN_SPEED_FRACTION * speed;
     (0..found.0.count).any(still_closes).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graze_in_every_tick_does_not_add_up() {
+        let mut depth_m = 0.0;
+        for _ in 0..10 {
+            depth_m = allowed_depth_m(depth_m);
+        }
+        assert!(depth_m < 2.0 * PENETRATION_M + 10.0 * DEEPER_M, "{depth_m} m");
+        assert_eq!(allowed_depth_m(0.0), PENETRATION_M);
+    }
 }

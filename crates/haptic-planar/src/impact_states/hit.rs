@@ -193,7 +193,8 @@ impl Tick<'_> {
         let travel_m = |which: usize| ahead[which].0.norm() + ahead[which].1.abs() * reach_m(which);
         let margin_m = NEAR_M + 2.0 * (travel_m(0) + travel_m(1));
         let (geometry, centres) = self.geometry_at(index, displacements, margin_m)?;
-        let manifold = Manifold::new(index, pair, &geometry, centres, self.solver_bodies);
+        let mut manifold = Manifold::new(index, pair, &geometry, centres, [0.0; 2]);
+        manifold.set_mass(self.solver_bodies);
         let turning = |point: usize| ahead[1].1 * manifold.arm[1][point] - ahead[0].1 * manifold.arm[0][point];
         let gap = |point: usize| manifold.gap_m[point] + turning(point);
         let point = usize::from(manifold.count == 2 && gap(1) < gap(0));

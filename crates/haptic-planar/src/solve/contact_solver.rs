@@ -32,6 +32,8 @@ const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
 pub struct Solver {
     /// Maximum number of manifolds in a tick.
     capacity: usize,
+    /// Whether the last solve satisfied the contact law of every manifold exactly.
+    pub is_exact: bool,
     /// Search direction of each manifold's impulses.
     along: Vec<BlockImpulse>,
     /// Search direction of each dynamic body's velocity and angular velocity.
@@ -48,6 +50,7 @@ impl Solver {
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
             capacity: manifolds,
+            is_exact: true,
             along: Vec::with_capacity(manifolds),
             body_along: Vec::with_capacity(bodies),
             before: Vec::with_capacity(manifolds),
@@ -66,6 +69,7 @@ impl Solver {
         solver_bodies: &mut SolverBodies,
         lever_m: f64,
     ) -> usize {
+        self.is_exact = false;
         for manifold in manifolds.iter() {
             manifold.apply_impulse(solver_bodies, &manifold.impulse);
             twist(manifold, solver_bodies, manifold.roll);
@@ -109,6 +113,7 @@ impl Solver {
         dynamic_bodies: &[usize],
     ) -> usize {
         // A single manifold is solved exactly by its block, and most small worlds change little from tick to tick.
+        self.is_exact = true;
         let change = sweep::<P>(manifolds, solver_bodies);
         if self.capacity < 2 || (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {
             return 1;
@@ -132,6 +137,7 @@ impl Solver {
         dynamic_bodies: &[usize],
         spent: usize,
     ) -> usize {
+        self.is_exact = false;
         let good_enough = good_enough(manifolds.len());
         let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), dynamic_bodies.len()) - spent };
         let mut last_square = 0.0;

@@ -49,7 +49,7 @@ pub const REPEAT_SWEEPS: usize = 8;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
 const REPEAT_J: f64 = 1e-11;
 /// Relative error of the saturated force above which a tick under contact load is solved again.
-const REPEAT_FRACTION: f64 = 1e-6;
+const REPEAT_FRACTION: f64 = 1e-5;
 /// Number of times that the error of a saturated force is applied to the tool before the coupling is computed again.
 /// Each reduces the error to T (T K + B)/m of it, which is little unless the tool is light and stiffly held.
 const MAX_FORCE_STEPS: usize = 2;
@@ -104,7 +104,12 @@ pub enum Refinement {
     /// Nothing.
     None,
     /// The contacts, after this change of the force on the tool, world, N.
-    Force(Vector2<f64>),
+    Force {
+        /// The change.
+        change_n: Vector2<f64>,
+        /// Whether the error that is left is surely small enough.
+        is_final: bool,
+    },
     /// The coupling and the contacts.
     Coupling,
 }
@@ -160,10 +165,13 @@ struct Coefficients {
 impl ImplicitCoupling {
     /// Creates the coupling of this tick, for a tool that other forces would give the velocity `forced`. If the predicted force exceeds the limit, the gains are reduced until it does
     /// not, so that the same limited force acts on the hand and on the tool.
+    #[inline(always)]
     pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, forced: &SolverBody) -> Self {
         let start_arm = rotate(body_state.rotation, tool.handle_m);
         let stretch = input.hand_m - (body_state.centre_m + start_arm);
-        let arm = secant_arm(start_arm, body_state.angular_velocity_rad_per_s * TICK_S);
+        let is_central = tool.handle_m.x == 0.0 && tool.handle_m.y == 0.0;
+        let arm =
+            if is_central { start_arm } else { secant_arm(start_arm, body_state.angular_velocity_rad_per_s * TICK_S) };
         let hand_displacement = input.hand_m - input.hand_before_m;
         let handle_displacement =
             (body_state.velocity_m_per_s + spin_cross(body_state.angular_velocity_rad_per_s, arm)) * TICK_S;
@@ -192,7 +200,7 @@ impl ImplicitCoupling {
             constrained: None,
             start: vector3(body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s),
             forced: vector3(forced.velocity, forced.angular_velocity),
-            is_central: tool.handle_m.x == 0.0 && tool.handle_m.y == 0.0,
+            is_central,
             max_force_n: input.max_force_n,
             rail: input.rail,
         }
@@ -339,7 +347,9 @@ impl ImplicitCoupling {
         if !wrong_arm && self.constrained.is_none() && self.force_steps < MAX_FORCE_STEPS {
             self.force_steps += 1;
             self.extra_force += error;
-            return Refinement::Force(error);
+            let left = TICK_S * (TICK_S * self.stiffness + self.damping) / self.mass_kg;
+            let is_final = self.is_central && error.norm() * left < REPEAT_FRACTION * (size * fraction);
+            return Refinement::Force { change_n: error, is_final };
         }
         self.arm_m = arm;
         if wrong_force {
@@ -355,11 +365,19 @@ impl ImplicitCoupling {
     /// `step`, world, N.
     fn force_of(&self, step: Vector2<f64>) -> Vector2<f64> {
         if self.is_plain() && self.constrained.is_none() {
-            let pull = self.stretch_m * self.stiffness + self.hand_displacement_m * (self.damping / TICK_S);
-            let resistance = step * (self.stiffness + self.damping / TICK_S);
-            return (pull - resistance) * self.fraction + self.extra_force;
+            return self.whole_force(step) * self.fraction + self.extra_force;
         }
         self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref())) + self.extra_force
+    }
+
+    /// Returns the coupling force on the tool by backward Euler with the whole gains, in a tick in which the handle moves
+    /// by `step`, world, N.
+    #[inline]
+    fn whole_force(&self, step: Vector2<f64>) -> Vector2<f64> {
+        if self.rail.is_some() {
+            return self.force(step, &self.coefficients(1.0, None));
+        }
+        (self.stretch_m - step) * self.stiffness + (self.hand_displacement_m - step) * (self.damping / TICK_S)
     }
 
     /// Applies a change of the coupling force over the tick to the tool.
@@ -369,17 +387,20 @@ impl ImplicitCoupling {
     }
 
     /// Whether a tick in which the handle moves by `step` keeps the force limit with any rule.
+    #[inline]
     fn is_far_from_limit(&self, step: Vector2<f64>) -> bool {
-        let end = (self.stretch_m - step).norm_squared();
-        let start = (self.stretch_m - self.hand_displacement_m).norm_squared();
-        let change =
-            (self.hand_displacement_m - step).norm_squared() * (self.damping / TICK_S) * (self.damping / TICK_S);
-        let stretched = (if start > end { start } else { end }) * self.stiffness * self.stiffness;
-        2.0 * (stretched + change) <= self.max_force_n * self.max_force_n
+        // K (s₀ + Θ Δs) is at most K (|s₁| + ½ |Δs|), because Θ is between ½ and 1.
+        let end = (self.stretch_m - step).norm();
+        let change = (self.hand_displacement_m - step).norm();
+        let start_square = (self.stretch_m - self.hand_displacement_m).norm_squared();
+        let (k, limit) = (self.stiffness, self.max_force_n);
+        k * end + (0.5 * k + self.damping / TICK_S) * change <= limit && start_square * (k * k) <= limit * limit
     }
 
     /// Returns the coupling force on the tool over the tick, clipped to the limit, world, N. The effect of the part that
-    /// is clipped off is removed from the tool's velocity as well.
+    /// is clipped off is removed from the tool's velocity as well. At the limit, the force is that of the tool's pose at
+    /// the end of the tick: the solve used a predicted fraction of the gains, and with its force the hand would not pay
+    /// for the energy that the spring stores.
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
         let step = solver_body.velocity * TICK_S
@@ -390,7 +411,25 @@ impl ImplicitCoupling {
         if clipped != force {
             self.apply_force(solver_bodies, clipped - force);
         }
+        let end = self.limited_part(self.stretch_m - step);
+        let is_limited = self.fraction < 1.0 || self.force_steps > 0 || clipped != force;
+        if is_limited || end.norm_squared() * (self.stiffness * self.stiffness) > self.max_force_n * self.max_force_n {
+            let force = self.force_at_end(&solver_bodies.all[self.tool.body]);
+            // After a force step, the rest of the error is small, and the tool gets it too. Otherwise it may be large, and
+            // would violate the contacts: then only the hand pays for the spring.
+            if self.force_steps > 0 {
+                self.apply_force(solver_bodies, force - clipped);
+            }
+            return force;
+        }
         clipped
+    }
+
+    /// Returns the force of backward Euler on the tool in its pose at the end of the tick, clipped to the limit, world, N.
+    fn force_at_end(&self, tool: &SolverBody) -> Vector2<f64> {
+        let displacement = tool.velocity * TICK_S + tool.shift;
+        let step = self.handle_displacement(displacement, tool.angular_velocity * TICK_S + tool.shift_angle);
+        self.clipped(self.whole_force(step))
     }
 
     /// Sets the tool's displacement and end velocity after a tick under contact load. Real-time: one pass over the
@@ -468,6 +507,10 @@ impl ImplicitCoupling {
         impulse: Vector3<f64>,
         solves_left: &mut usize,
     ) -> Option<FreeMotion> {
+        if self.is_plain() && !P::FORCED {
+            let motion = self.plain_motion(velocity_of(start), impulse, 1.0);
+            return self.keeps_limit(motion.displacement()).then_some(motion);
+        }
         let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * self.duration_s);
         loop {
             let arm = secant_arm(self.start_arm_m, rotation.x);
@@ -493,11 +536,11 @@ impl ImplicitCoupling {
     /// Returns the tool's motion for a given arm and fraction of the gains.
     #[inline(always)]
     fn motion(&self, start: &BodyState, impulse: Vector3<f64>, arm: Vector2<f64>, fraction: f64) -> FreeMotion {
-        let v0 = vector3(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
-        let mut constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+        let v0 = velocity_of(start);
         if self.is_plain() {
             return self.plain_motion(v0, impulse, fraction);
         }
+        let mut constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
         if let Some(axis) = self.rail {
             constrained.add(at_handle(across(axis), arm));
         }
@@ -518,6 +561,7 @@ impl ImplicitCoupling {
     }
 
     /// Returns the motion of a tool that is held at its centre of mass, without a rail.
+    #[inline]
     fn plain_motion(&self, v0: Vector3<f64>, impulse: Vector3<f64>, fraction: f64) -> FreeMotion {
         let stiffness = self.stiffness * fraction;
         let implicit = stiffness / 2.0 + self.damping * fraction / self.duration_s;
@@ -614,11 +658,18 @@ impl ImplicitCoupling {
     }
 
     /// Returns the coupling force on the tool if the handle moves by `less` less than in the tick for which `force` was
-    /// computed, world, N. `is_loaded` selects backward Euler instead of the midpoint rule. With this force, a tick that
-    /// ends early is passive: the kinetic energy of v₀ + s (v₁ − v₀) and the energy of the spring are convex in s.
-    pub fn force_of_shorter_motion(&self, force: Vector2<f64>, less: Vector2<f64>, is_loaded: bool) -> Vector2<f64> {
-        let implicit = if is_loaded { 1.0 } else { 0.5 };
-        self.clipped(force + self.stiffness * less * implicit + self.damping * less / TICK_S)
+    /// computed, world, N. The rule must be that of `force`: `is_free_motion` selects the midpoint rule, otherwise it is
+    /// that of the contact solve. With this force, a tick that ends early is passive: the kinetic energy of
+    /// v₀ + s (v₁ − v₀) and the energy of the spring are convex in s, and the force is linear in s.
+    pub fn force_of_shorter_motion(
+        &self,
+        force: Vector2<f64>,
+        less: Vector2<f64>,
+        is_free_motion: bool,
+    ) -> Vector2<f64> {
+        let free = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+        let constrained = if is_free_motion { Some(&free) } else { self.constrained.as_ref() };
+        self.clipped(force + self.coefficients(1.0, constrained).implicit * less)
     }
 
     /// Returns the energy stored in the coupling for the given positions of hand and handle and the given twist, J.
@@ -663,7 +714,7 @@ impl ImplicitCoupling {
     /// Returns the displacement of the handle for a displacement of the tool's centre of mass and a change of its
     /// angle, world, m.
     pub fn handle_displacement(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
-        centre + spin_cross(angle, secant_arm(self.start_arm_m, angle))
+        if self.is_central { centre } else { centre + spin_cross(angle, secant_arm(self.start_arm_m, angle)) }
     }
 
     /// Returns the index of the tool.
@@ -714,6 +765,11 @@ fn at_handle(axis: Vector2<f64>, arm: Vector2<f64>) -> Vector3<f64> {
 /// Returns the direction across a rail.
 fn across(axis: Vector2<f64>) -> Vector2<f64> {
     spin_cross(1.0, axis)
+}
+
+/// Returns the velocity (x, y, angle) of a body, world, m/s and rad/s.
+pub fn velocity_of(body: &BodyState) -> Vector3<f64> {
+    vector3(body.velocity_m_per_s, body.angular_velocity_rad_per_s)
 }
 
 fn vector3(linear: Vector2<f64>, angular: f64) -> Vector3<f64> {

@@ -28,16 +28,16 @@ const MAX_SWEEPS: usize = 64;
 /// stays an eighth of that of the contact solve; a pool break of 15 balls takes about 600. When they are used up,
 /// impacts are resolved one after the other.
 const RELAXATIONS_PER_MANIFOLD: usize = 8;
-/// Number of relaxations per manifold in a scene with few of them: two impacts at once take up to 30 sweeps to converge.
-const RELAXATIONS_PER_MANIFOLD_OF_FEW: usize = 32;
+/// Number of relaxations per manifold in a scene with few of them: a few impacts at once take up to 64 sweeps to converge.
+const RELAXATIONS_PER_MANIFOLD_OF_FEW: usize = 64;
 /// Number of relaxations up to which [`RELAXATIONS_PER_MANIFOLD_OF_FEW`] applies.
-const RELAXATIONS_OF_FEW: usize = 128;
+const RELAXATIONS_OF_FEW: usize = 512;
 /// Largest number of relaxations in a tick.
 pub const MAX_RELAXATIONS: usize = 1024;
 /// Number of relaxations that count for a further group, or a single impact, at the same time.
 const RELAXATIONS_PER_GROUP: usize = 2;
 /// Velocity change of a sweep below which the plastic impulses have converged, as a fraction of the fastest approach.
-const CONVERGED: f64 = 1e-13;
+const CONVERGED: f64 = 1e-12;
 
 /// Normal velocity of every point in a forced step, m/s.
 const FORCED_APPROACH_M_PER_S: f64 = -1e-3;

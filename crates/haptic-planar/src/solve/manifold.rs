@@ -68,13 +68,15 @@ pub struct Manifold {
 }
 
 impl Manifold {
-    /// Computes the arms and masses of a contact and adopts the impulses of the last tick if the contact is the same.
+    /// Computes the arms of a contact and adopts the impulses of the last tick if the contact is the same. The masses are
+    /// zero until [`Self::set_mass`]; a manifold is large, and setting them here would copy it once more.
+    #[inline(always)]
     pub fn new(
         index: usize,
         pair: &Pair,
         geometry: &ContactGeometry,
         centres: [Vector2<f64>; 2],
-        solver_bodies: &SolverBodies,
+        relief_m: [f64; 2],
     ) -> Self {
         let bodies = [pair.bodies[0] as usize, pair.bodies[1] as usize];
         let (normal, tangent) = (geometry.normal, tangent_of(geometry.normal));
@@ -96,7 +98,7 @@ impl Manifold {
             }
         }
         let (impulse, mode) = warm_start(&pair.warm_start, geometry);
-        let mut manifold = Self {
+        Self {
             bodies,
             pair: index,
             normal,
@@ -104,7 +106,7 @@ impl Manifold {
             count: geometry.count,
             silenced: geometry.count,
             gap_m: geometry.gap_m,
-            relief_m: [0.0; 2],
+            relief_m,
             arm,
             slip_arm,
             mass: InverseEffectiveMass::default(),
@@ -119,9 +121,7 @@ impl Manifold {
             last_mode: mode,
             id: geometry.id,
             end: geometry.end,
-        };
-        manifold.mass = manifold.effective_mass(solver_bodies);
-        manifold
+        }
     }
 
     /// Returns the normal velocity of a point, m/s; negative when closing.
@@ -227,9 +227,15 @@ impl Manifold {
         WarmStart { normal: self.normal, impulse, mode: self.mode, roll: self.roll, id: self.id }
     }
 
+    /// Computes the masses.
+    #[inline(always)]
+    pub fn set_mass(&mut self, solver_bodies: &SolverBodies) {
+        self.mass = self.effective_mass(solver_bodies);
+    }
+
     /// Computes the masses again, after the coupling of one of the bodies has changed.
     pub fn renew_mass(&mut self, solver_bodies: &SolverBodies) {
-        self.mass = self.effective_mass(solver_bodies);
+        self.set_mass(solver_bodies);
         self.factor = Factor::default();
     }
 
@@ -257,11 +263,13 @@ impl Manifold {
         Vector3::new(self.tangent.x, self.tangent.y, arm)
     }
 
+    #[inline(always)]
     fn effective_mass(&self, solver_bodies: &SolverBodies) -> InverseEffectiveMass {
-        for side in 0..2 {
-            if let Some(inverse) = solver_bodies.coupled_inverse(self.bodies[side]) {
-                return self.coupled_effective_mass(side, inverse, &solver_bodies.all[self.bodies[1 - side]]);
-            }
+        if let Some(coupled) = &solver_bodies.coupled_mass
+            && self.involves(coupled.body)
+        {
+            let side = usize::from(self.bodies[1] == coupled.body);
+            return self.coupled_effective_mass(side, &coupled.inverse, &solver_bodies.all[self.bodies[1 - side]]);
         }
         let (a, b) = (&solver_bodies.all[self.bodies[0]], &solver_bodies.all[self.bodies[1]]);
         self.diagonal_mass(

@@ -93,6 +93,12 @@ impl Correction {
         if self.is_active { self.corrections[body] } else { BodyCorrection::default() }
     }
 
+    /// Scales the correction of a body in this tick.
+    pub fn scale(&mut self, body: usize, factor: f64) {
+        self.corrections[body].displacement *= factor;
+        self.corrections[body].angle *= factor;
+    }
+
     /// Computes the clearance of each point from its predicted gap at the end of the tick. Returns the smallest
     /// clearance, m; infinite if there are no points.
     fn measure<P: Policy>(&mut self, manifolds: &[Manifold], solver_bodies: &[SolverBody]) -> f64 {

@@ -42,6 +42,8 @@ pub struct SolverBody {
     pub rotation_step_rad: f64,
     /// Whether this body is under contact load in this tick, or its displacement is integrated as if it were.
     pub has_contact_load: bool,
+    /// Whether the motion of this tick is a free motion of the tool by the midpoint rule; valid for a held tool.
+    pub is_free_motion: bool,
     /// Whether an impact changed this body in this tick.
     pub had_impact: bool,
     /// Whether this body moves so far in this tick that its time of impact is needed.
@@ -72,6 +74,7 @@ impl SolverBody {
             displacement: Vector2::zeros(),
             rotation_step_rad: 0.0,
             has_contact_load: false,
+            is_free_motion: false,
             had_impact: false,
             is_fast: false,
             is_blocked: false,

@@ -24,6 +24,9 @@ const FAST_ROTATION_RAD: f64 = 0.03;
 /// Reach above which a body that had an impact and rotates by more than [`FAST_ROTATION_RAD`] needs its time of impact,
 /// m.
 const FAST_ROTATION_M: f64 = 1.5e-3;
+/// Error of linear gaps, ½ θ² r, above which a body that rotates by θ in a tick needs its time of impact, m. Bodies that
+/// spin under load would otherwise sink deeper in every tick.
+const CURVED_M: f64 = 1e-4;
 /// Smallest fraction of its motion that an obstacle can leave a body without slowing it; a substep of the tick.
 const MIN_FRACTION: f64 = 1.0 / SUBSTEPS as f64;
 /// Motion in a tick to which the velocity of a blocked body is reduced, m. Less than [`FAST_M`] by more than rounding.
@@ -52,6 +55,7 @@ pub(super) fn integrate_displacements<P: Policy>(
     };
     let free_motion = tool_free_motion::<P>(scene, state, workspace, coupling);
     let Workspace { solver_bodies, manifolds, .. } = workspace;
+    solver_bodies.all[coupling.body()].is_free_motion = free_motion.is_some();
     let force = match free_motion {
         Some(free) if !P::FORCED => {
             let tool = &mut solver_bodies.all[coupling.body()];
@@ -136,6 +140,8 @@ pub(super) fn clamp_to_toi<P: Policy>(
         let reach = motion_reach_m(scene, body, moved);
         let rotates_fast =
             moved.had_impact && moved.rotation_step_rad.abs() > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
+        let curved_m = 0.5 * moved.rotation_step_rad * moved.rotation_step_rad * scene.bodies[body].reach_m;
+        let rotates_fast = rotates_fast || curved_m > CURVED_M;
         moved.is_fast = reach > FAST_M || rotates_fast || P::FORCED;
         moved.is_blocked = false;
         any |= moved.is_fast;
@@ -254,7 +260,7 @@ fn shorter_force(workspace: &mut Workspace, coupling: &ImplicitCoupling, force: 
     let correction = workspace.correction.of(coupling.body());
     let whole = coupling
         .handle_displacement(tool.displacement - correction.displacement, tool.rotation_step_rad - correction.angle);
-    coupling.force_of_shorter_motion(force, whole * (1.0 - fraction), tool.has_contact_load)
+    coupling.force_of_shorter_motion(force, whole * (1.0 - fraction), tool.is_free_motion)
 }
 
 /// Ends the tick of each island after its fraction, and slows blocked bodies.

@@ -10,7 +10,7 @@ use crate::collide::toi::FAST_M;
 use crate::math::integrate_rotation;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
-use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_PARTS};
+use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_PARTS, velocity_of};
 use crate::solve::impact_queue::{
     FLAT_FRACTION, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, energy_change, flat, single,
 };
@@ -51,6 +51,7 @@ impl Flight {
         tool.angular_velocity = self.now.angular_velocity_rad_per_s;
         tool.had_impact = self.impacts.count > 0;
         tool.has_contact_load = false;
+        tool.is_free_motion = true;
     }
 
     fn advance(&mut self, motion: &FreeMotion, duration_s: f64) {
@@ -277,10 +278,6 @@ impl Pilot<'_> {
         flight.now.angular_velocity_rad_per_s += about * (outward * tool.inverse_inertia);
         Some(())
     }
-}
-
-fn velocity_of(body: &BodyState) -> Vector3<f64> {
-    Vector3::new(body.velocity_m_per_s.x, body.velocity_m_per_s.y, body.angular_velocity_rad_per_s)
 }
 
 /// Returns the first time, s, at which gap + speed t + ½ acceleration t² falls below zero, if it does.

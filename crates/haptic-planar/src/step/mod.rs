@@ -4,6 +4,7 @@
 
 mod displacement;
 mod flight;
+mod gain;
 pub mod worst_case;
 
 use crate::collide::broad_phase::LookUps;
@@ -27,6 +28,7 @@ use crate::work::Work;
 use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
 use flight::fly;
+use gain::{balance, can_gain, limit_correction, limit_gain};
 use nalgebra::Vector2;
 
 /// Constant part of the contact margin, m: the gap below which even a pair at rest is tracked as a contact.
@@ -80,7 +82,13 @@ fn step<P: Policy>(
     find_manifolds::<P>(scene, state, workspace);
     let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
     correct::<P>(scene, workspace);
+    if workspace.work.corrections > 0 || P::FORCED {
+        limit_correction(scene, state, workspace, coupling.as_ref(), force_on_tool);
+    }
     let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool);
+    if can_gain(workspace, &impacts) || P::FORCED {
+        limit_gain(scene, state, workspace, coupling.as_ref(), force_on_tool);
+    }
     state.integrate_positions(scene, &workspace.solver_bodies.all);
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
@@ -89,7 +97,7 @@ fn step<P: Policy>(
 }
 
 /// Adds the coupling to the tool's velocity and mass and returns it; `None` if the tool is not held.
-#[inline(never)]
+#[inline(always)]
 fn couple(
     scene: &Scene,
     state: &State,
@@ -102,10 +110,10 @@ fn couple(
         return None;
     };
     let body = &state.bodies[tool.body];
-    let mut coupling = None;
-    let forced = &workspace.solver_bodies.all[tool.body];
-    // Constructed in place: the coupling is large, and returning it by value would copy it.
-    coupling.insert(ImplicitCoupling::new(scene, tool, body, input, forced)).apply(&mut workspace.solver_bodies);
+    let coupling = Some(ImplicitCoupling::new(scene, tool, body, input, &workspace.solver_bodies.all[tool.body]));
+    if let Some(coupling) = &coupling {
+        coupling.apply(&mut workspace.solver_bodies);
+    }
     coupling
 }
 
@@ -199,6 +207,7 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
     let mut budget = ToiBudget::new();
     let State { bodies, placed, broad_phase, had_contact_load, .. } = state;
     let solver_bodies = &workspace.solver_bodies;
+    let loaded_tool = scene.tool.map(|tool| tool.body).filter(|&tool| had_contact_load[tool]).map(|tool| tool as u32);
     for (index, pair) in broad_phase.table.pairs_mut().iter_mut().enumerate() {
         let side = |which: usize| {
             let body = &solver_bodies.all[pair.bodies[which] as usize];
@@ -213,19 +222,19 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
         let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
         let near = Near { margin_m: MARGIN_M + neighbour_reach, aside_m, had_contact_load: is_in_pile };
+        let is_held_back = loaded_tool.is_some_and(|tool| pair.bodies.contains(&tool));
         let found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
         } else {
-            find_geometry(&a, &b, reach, near, &mut pair.features, &mut budget)
+            find_geometry(&a, &b, reach, near, is_held_back, &mut pair.features, &mut budget)
         };
         match found {
             Some((mut geometry, centres)) => {
                 let face = usize::from(geometry.id.face_of == 2);
                 let rotation_rad = [&a, &b][face].angular_velocity_rad_per_s * TICK_S;
                 let relief_m = lower_by_rotation(&mut geometry, centres[face], rotation_rad);
-                let mut manifold = Manifold::new(index, pair, &geometry, centres, solver_bodies);
-                manifold.relief_m = relief_m;
-                workspace.manifolds.push(manifold);
+                workspace.manifolds.push(Manifold::new(index, pair, &geometry, centres, relief_m));
+                workspace.manifolds.last_mut().into_iter().for_each(|manifold| manifold.set_mass(solver_bodies));
             }
             None => pair.warm_start = Default::default(),
         }
@@ -308,9 +317,12 @@ fn solve_without_impacts<P: Policy>(
         let refinement = coupling.refine(&workspace.solver_bodies.all[coupling.body()]);
         match if P::FORCED { Refinement::Coupling } else { refinement } {
             Refinement::None => break,
-            Refinement::Force(force) => {
-                coupling.apply_force(&mut workspace.solver_bodies, force);
+            Refinement::Force { change_n, is_final } => {
+                coupling.apply_force(&mut workspace.solver_bodies, change_n);
                 sweeps += resume_contacts::<P>(scene, workspace);
+                if is_final {
+                    break;
+                }
             }
             Refinement::Coupling => {
                 workspace.solver_bodies.integrate_forces(scene, &state.bodies);
@@ -368,18 +380,8 @@ fn drop_restitution_of_gaining_islands(
     let Workspace { islands, manifolds, solver_bodies, .. } = workspace;
     islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
     for &index in &scene.dynamic_bodies {
-        let (body, start, end) = (&scene.bodies[index], &state.bodies[index], &solver_bodies.all[index]);
-        let kinetic = |v: Vector2<f64>, w: f64| 0.5 * (body.mass_kg * v.norm_squared() + body.inertia_kg_m2 * w * w);
-        let before = kinetic(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
-        let fallen = body.mass_kg * scene.gravity_m_per_s2.dot(&end.displacement);
-        let after = kinetic(end.velocity, end.angular_velocity);
-        let (mut gain, mut turnover) = (after - before - fallen, after + before + fallen.abs());
-        if let Some(coupling) = coupling.filter(|coupling| coupling.body() == index) {
-            let (stored, work) = (coupling.gain_j(start, end), force.dot(&coupling.hand_displacement_m()));
-            gain += stored - work;
-            turnover += stored.abs() + work.abs();
-        }
-        islands.add(index, [gain, turnover]);
+        let balance = balance(scene, state, &solver_bodies.all, coupling, force, index);
+        islands.add(index, [balance.gain_j, balance.turnover_j]);
     }
     let mut any = false;
     for manifold in manifolds {
@@ -536,16 +538,23 @@ fn penetration_m(a: &PairSide, b: &PairSide, mut features: FeatureCache) -> f64 
 
 /// Returns the contact of a pair, with the centres of mass of its bodies in the poses of the contact. In this tick, the
 /// pair can close by `reach_m`; the margin in `near` covers what an impact can add.
+///
+/// `is_held_back` marks the pairs of a tool that carried load in the last tick. Its velocity is that without contacts, in
+/// which a stiff coupling moves it by centimetres, while the contacts hold it back. The poses along that motion are never
+/// reached: they give wrong faces and penetrations that do not exist. The poses at the start of the tick are used instead;
+/// if the tool does move fast, its displacement is shortened after the solve.
 #[inline]
 fn find_geometry(
     a: &PairSide,
     b: &PairSide,
     reach_m: f64,
     mut near: Near,
+    is_held_back: bool,
     features: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     if reach_m > FAST_M
+        && !is_held_back
         && let Some(ahead) = collide_ahead(a, b, (MARGIN_M, MARGIN_FACTOR * reach_m), features, budget)
     {
         return Some(ahead);

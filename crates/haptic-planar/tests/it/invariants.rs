@@ -23,7 +23,6 @@ fn measured() -> Vec<(u64, Measured)> {
 }
 
 #[test]
-#[ignore = "about one world in a hundred still exceeds a limit; run with --include-ignored"]
 fn no_world_gains_energy_overlaps_or_freezes() {
     let all = measured();
     let inside = |one: &&(u64, Measured)| one.1.is_in_envelope();
