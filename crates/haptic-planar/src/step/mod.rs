@@ -210,7 +210,17 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         // Contact loads that are not known yet can push a body in a pile sideways.
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
         let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
-        let near = Near { margin_m: MARGIN_M + neighbour_reach, aside_m, had_contact_load: is_in_pile };
+        let forced_m_per_s = if is_in_pile {
+            let forced = |which: usize| {
+                let body = pair.bodies[which] as usize;
+                solver_bodies.all[body].velocity - bodies[body].velocity_m_per_s
+            };
+            forced(1) - forced(0)
+        } else {
+            Vector2::zeros()
+        };
+        let margin_m = MARGIN_M + neighbour_reach;
+        let near = Near { margin_m, aside_m, had_contact_load: is_in_pile, forced_m_per_s };
         let found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
         } else {
