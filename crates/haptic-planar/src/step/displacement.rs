@@ -190,7 +190,7 @@ fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, wor
 ///   is not fast in the next tick unless the forces of that tick make it so.
 #[cold]
 fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace) -> f64 {
-    let mut budget = ToiBudget::new();
+    let mut budget = ToiBudget::after_impacts();
     let mut farthest_m: f64 = 0.0;
     let Workspace { solver_bodies, islands, manifolds, .. } = workspace;
     islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
@@ -221,7 +221,7 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
         let safe = if P::FORCED {
             worst_case::slowest_fraction(&side(0), &side(1), &mut budget)
         } else {
-            safe_fraction(&side(0), &side(1), &mut budget)
+            safe_fraction(&side(0), &side(1), TICK_S, &mut budget)
         };
         if safe.fraction < 1.0 {
             let [a, b] = bodies.map(|body| &solver_bodies.all[body]);

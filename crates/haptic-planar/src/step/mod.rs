@@ -194,7 +194,7 @@ fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Wor
 #[inline(never)]
 fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     workspace.manifolds.clear();
-    let mut budget = ToiBudget::new();
+    let mut budget = ToiBudget::before_impacts();
     let State { bodies, placed, broad_phase, had_contact_load, .. } = state;
     let solver_bodies = &workspace.solver_bodies;
     for (index, pair) in broad_phase.table.pairs_mut().iter_mut().enumerate() {
@@ -530,13 +530,13 @@ fn find_geometry(
     if margin_m > near.margin_m {
         near.margin_m = margin_m;
     }
-    let geometry = collide(a, b, near, features)?;
+    let geometry = collide(a, b, near, features);
     if reach_m <= FAST_M
-        && let Some(later) = collide_after_rotation(a, b, &geometry, near, features)
+        && let Some(later) = collide_after_rotation(a, b, geometry.as_ref(), (near, reach_m), features, budget)
     {
         return Some(later);
     }
-    Some((geometry, [a.centre_m, b.centre_m]))
+    geometry.map(|geometry| (geometry, [a.centre_m, b.centre_m]))
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point
@@ -545,7 +545,7 @@ fn find_geometry(
 #[inline]
 fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) -> [f64; 2] {
     let mut relief_m = [0.0; 2];
-    if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 {
+    if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 || geometry.includes_rotation {
         return relief_m;
     }
     for (point, relief_m) in relief_m.iter_mut().enumerate().take(geometry.count) {

@@ -103,6 +103,8 @@ pub struct ContactGeometry {
     pub end: usize,
     /// Features of the contact.
     pub id: FeatureId,
+    /// Whether the gaps include the rotation of the pieces until they meet.
+    pub includes_rotation: bool,
 }
 
 /// Returns the contact of a pair if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot
