@@ -111,3 +111,41 @@ fn the_impulse_of_an_impact_is_that_of_its_own_pose() {
         }
     }
 }
+
+#[test]
+fn an_elastic_box_that_meets_a_second_wall_in_the_tick_of_its_first_impact_keeps_its_energy() {
+    let wall = |name: &str, width, height, x, y| with(fixed(name, box_shape(width, height), x, y), 1.0, 0.0, 1.0);
+    let walls = [wall("right", 0.1, 1.8, 1.05, 0.0), wall("bottom", 2.0, 0.1, 0.0, -0.85)];
+    let mut one = with(body("box", box_shape(0.2, 0.13), 0.8736226044638088, -0.6974038585602874), 100.0, 0.0, 1.0);
+    one.angle_rad = 66.0949647619476;
+    one.velocity_m_per_s = vector![41.86206000824032, -27.403104281963707];
+    one.angular_velocity_rad_per_s = 52.75910293010577;
+    let mut lab = Lab::new(&scene(GRAVITY, walls.into_iter().chain([one]).collect(), None));
+    let kinetic = 0.5 * 100.0 * 2503.0;
+    lab.free();
+    let first = lab.energy_j();
+    let inertia = 100.0 * (0.2 * 0.2 + 0.13 * 0.13) / 12.0;
+    let start = 0.5 * 100.0 * (41.86206000824032_f64.powi(2) + 27.403104281963707_f64.powi(2))
+        + 0.5 * inertia * 52.75910293010577_f64.powi(2);
+    assert_below("energy lost in the first tick", (first - start).abs() / kinetic, 1e-9);
+    lab.run_s(0.005);
+    assert_below("energy lost later", (lab.energy_j() - first).abs() / kinetic, 1e-9);
+}
+
+#[test]
+fn elastic_boxes_in_a_gas_do_not_overlap() {
+    for seed in [8, 9, 10] {
+        let mut random = Random(seed);
+        let mut bodies = room(0.1, 0.0, 1.0);
+        for i in 0..9 {
+            let (x, y) = (-0.06 + 0.06 * f64::from(i % 3), -0.06 + 0.06 * f64::from(i / 3));
+            let mut one =
+                with(body(&format!("{i}"), box_shape(0.02, 0.012), x, y), random.between(0.02, 0.2), 0.0, 1.0);
+            one.angle_rad = random.between(-3.0, 3.0);
+            one.velocity_m_per_s = vector![random.between(-1.0, 1.0), random.between(-1.0, 1.0)];
+            one.angular_velocity_rad_per_s = random.between(-8.0, 8.0);
+            bodies.push(one);
+        }
+        assert_below(&format!("seed {seed}: overlap, m"), deepest_m(bodies, 0.0, 5000), 2.5e-4);
+    }
+}
