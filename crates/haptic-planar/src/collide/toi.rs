@@ -25,18 +25,37 @@ pub const SUBSTEPS: usize = 32;
 /// time it has reached. A body of a dozen pieces takes an advance for each near pair, and a spinning pair up to
 /// [`MAX_ADVANCES`].
 pub const ADVANCES_PER_TICK: usize = 64;
-/// Number of substeps in a [`ToiBudget`], shared by all pairs.
+/// Number of substeps in the [`ToiBudget`] after the impacts, shared by all pairs.
 pub const SUBSTEPS_PER_TICK: usize = 128;
+/// Number of poses of rotating pairs in the [`ToiBudget`] before the impacts, shared by all pairs. When it is used up,
+/// contacts are those of the start of the tick.
+pub const POSES_PER_TICK: usize = 96;
 /// Gap at which the advancement ends, m.
 const TARGET_GAP_M: f64 = 5e-5;
 
 /// Rotation before an impact below which the poses at the start of the tick are accurate enough for it, rad.
 const MIN_ROTATION_RAD: f64 = 1e-3;
 
-/// Fraction of the approach speed at the start of the tick that must be left at the time of the impact. A point that a
+/// Fraction of the approach speed at the start of the tick that must be left when a rotating pair meets. A point that a
 /// rotation slows down more only grazes: it would fall below the speed of an impact and lose its energy in the contact
 /// solve.
-const MIN_SPEED_FRACTION: f64 = 0.8;
+const MIN_SPEED_FRACTION: f64 = 0.1;
+/// Maximum number of poses in which the contact of one rotating pair is searched for.
+pub const MAX_POSES: usize = 12;
+/// Largest rotation between two of these poses, rad. It is less than half the exterior angle of a regular polygon with
+/// the most corners, so that no corner is skipped.
+const MAX_POSE_STEP_RAD: f64 = 0.1;
+/// Rotation in the tick above which a pair that has no contact at its start may have one later, rad: a corner may come
+/// round to a face that it is beside.
+const MIN_UNSEEN_ROTATION_RAD: f64 = 0.02;
+/// Error of the time of impact of a rotating pair that is accepted, as a rotation, rad.
+const MAX_TIME_ERROR_RAD: f64 = 2e-4;
+/// Gap up to which a pair may still be under the contact load of the last tick, m.
+const MAX_LOADED_GAP_M: f64 = 2e-5;
+/// Gap that remains when a pair comes as close as possible without meeting, m: more than rounding errors.
+const ROUNDING_M: f64 = 1e-12;
+/// Overlap of a rotating pair that counts as none, m.
+const MAX_MISSED_M: f64 = 1e-6;
 
 /// Increase of the depth after the time of impact above which a pair counts as penetrating, m. With a smaller increase,
 /// it only grazes.
@@ -51,18 +70,30 @@ const DEEPER_M: f64 = 1e-5;
 pub struct ToiBudget {
     advances: usize,
     substeps: usize,
+    /// Number of substeps in the full budget.
+    all_substeps: usize,
 }
 
 impl ToiBudget {
-    /// Creates a full budget.
-    pub fn new() -> Self {
-        Self { advances: ADVANCES_PER_TICK, substeps: SUBSTEPS_PER_TICK }
+    /// Creates the full budget of the search for contacts, before the impacts. Its substeps are the poses of rotating
+    /// pairs.
+    pub fn before_impacts() -> Self {
+        Self::with_substeps(POSES_PER_TICK)
+    }
+
+    /// Creates the full budget of the motions after the impacts.
+    pub fn after_impacts() -> Self {
+        Self::with_substeps(SUBSTEPS_PER_TICK)
+    }
+
+    fn with_substeps(all_substeps: usize) -> Self {
+        Self { advances: ADVANCES_PER_TICK, substeps: all_substeps, all_substeps }
     }
 
     /// Adds the advances and substeps taken so far to the work of the step.
     pub fn count(&self, work: &mut Work) {
         work.advances += (ADVANCES_PER_TICK - self.advances) as u32;
-        work.substeps += (SUBSTEPS_PER_TICK - self.substeps) as u32;
+        work.substeps += (self.all_substeps - self.substeps) as u32;
     }
 
     pub fn take_advance(&mut self) -> bool {
@@ -113,8 +144,7 @@ fn time_of_impact(
     budget: &mut ToiBudget,
 ) -> Option<TimeOfImpact> {
     let radii = a.piece.radius_m + b.piece.radius_m;
-    let rotation_speed =
-        a.angular_velocity_rad_per_s.abs() * a.piece.reach_m + b.angular_velocity_rad_per_s.abs() * b.piece.reach_m;
+    let rotation_speed = rotation_speed(a, b);
     if boxes_stay_apart(a, b, horizon_s, rotation_speed) {
         return None;
     }
@@ -140,6 +170,11 @@ fn time_of_impact(
     Some(toi)
 }
 
+/// Returns the largest speed of a point by the rotations of both bodies, m/s.
+fn rotation_speed(a: &PairSide, b: &PairSide) -> f64 {
+    a.angular_velocity_rad_per_s.abs() * a.piece.reach_m + b.angular_velocity_rad_per_s.abs() * b.piece.reach_m
+}
+
 /// Whether the box of the second piece, swept by the relative motion until `horizon_s`, stays clear of the box of the
 /// first. `rotation_speed` is the largest speed of a point by the rotations of both bodies, m/s.
 fn boxes_stay_apart(a: &PairSide, b: &PairSide, horizon_s: f64, rotation_speed: f64) -> bool {
@@ -151,11 +186,8 @@ fn boxes_stay_apart(a: &PairSide, b: &PairSide, horizon_s: f64, rotation_speed: 
 
 /// Returns the poses of both pieces after `time_s` at constant velocities.
 fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
-    let moved = |side: &PairSide| {
-        let centre = side.centre_m + side.velocity_m_per_s * time_s;
-        let rotation = integrate_rotation(side.rotation, side.angular_velocity_rad_per_s * time_s);
-        (PlacedPiece::new(side.piece, centre, rotation), centre, rotation)
-    };
+    let moved =
+        |side: &PairSide| moved_piece(side, side.velocity_m_per_s * time_s, side.angular_velocity_rad_per_s * time_s);
     let ((pa, ca, ta), (pb, cb, tb)) = (moved(a), moved(b));
     TimeOfImpact { time_s, placed: [pa, pb], centres: [ca, cb], rotations: [ta, tb], is_uncertain: false }
 }
@@ -169,22 +201,22 @@ pub struct SafeFraction {
     pub is_uncertain: bool,
 }
 
-/// Returns the fraction of its displacement that a fast pair can make before it penetrates. The velocities of the sides
-/// are their displacements divided by the duration of the tick. Real-time: at most [`MAX_ADVANCES`] calls of [`track`]
+/// Returns the fraction of its displacement in `horizon_s` that a fast pair can make before it penetrates. The velocities
+/// of the sides are their displacements divided by this duration. Real-time: at most [`MAX_ADVANCES`] calls of [`track`]
 /// and [`SUBSTEPS`] + 1 of [`collide`].
 ///
 /// From the time of impact on, the pair is followed in equal substeps, because it may only graze, and a rotating body
 /// may come back.
-pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> SafeFraction {
-    let until = |time_s: f64, is_uncertain: bool| SafeFraction { fraction: time_s / TICK_S, is_uncertain };
+pub fn safe_fraction(a: &PairSide, b: &PairSide, horizon_s: f64, budget: &mut ToiBudget) -> SafeFraction {
+    let until = |time_s: f64, is_uncertain: bool| SafeFraction { fraction: time_s / horizon_s, is_uncertain };
     let mut cache = FeatureCache::default();
-    let Some(toi) = time_of_impact(a, b, TICK_S, &mut cache.seed, budget) else { return until(TICK_S, false) };
+    let Some(toi) = time_of_impact(a, b, horizon_s, &mut cache.seed, budget) else { return until(horizon_s, false) };
     let impact_s = toi.time_s;
     if toi.is_uncertain {
         return until(impact_s, true);
     }
     let allowed = allowed_depth_m(depth(a, b, &toi, &mut cache));
-    let substep_s = (TICK_S - impact_s) / SUBSTEPS as f64;
+    let substep_s = (horizon_s - impact_s) / SUBSTEPS as f64;
     for substep in 1..=SUBSTEPS {
         let before_s = impact_s + (substep - 1) as f64 * substep_s;
         if !budget.take_substep() {
@@ -195,7 +227,25 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> Safe
             return until(before_s, false);
         }
     }
-    until(TICK_S, false)
+    until(horizon_s, false)
+}
+
+/// Whether a pair penetrates no deeper than [`PENETRATION_M`] in the poses after `time_s`, or the budget is used up. With
+/// boxes that stay apart, the pair takes nothing from the budget. Real-time: one call of [`collide`].
+pub fn is_clear_after(a: &PairSide, b: &PairSide, time_s: f64, budget: &mut ToiBudget) -> bool {
+    boxes_stay_apart(a, b, time_s, rotation_speed(a, b))
+        || !budget.take_substep()
+        || depth(a, b, &at(a, b, time_s), &mut FeatureCache::default()) <= PENETRATION_M
+}
+
+/// Returns the pose of a piece after its body has moved by `displacement` and `rotation_step_rad`.
+pub fn moved_piece(
+    side: &PairSide,
+    displacement: Vector2<f64>,
+    rotation_step_rad: f64,
+) -> (PlacedPiece, Vector2<f64>, Vector2<f64>) {
+    let (centre, rotation) = (side.centre_m + displacement, integrate_rotation(side.rotation, rotation_step_rad));
+    (PlacedPiece::new(side.piece, centre, rotation), centre, rotation)
 }
 
 /// Returns the depth above which a pair counts as penetrating, m, if its depth at the time of impact is `start_m`. A pair
@@ -244,14 +294,19 @@ fn collide_then(
     cache: &mut FeatureCache,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let (then_a, then_b) = then.sides(a, b);
-    let mut geometry = collide(&then_a, &then_b, near, cache)?;
+    let geometry = collide(&then_a, &then_b, near, cache)?;
+    Some((extrapolate_back(geometry, &then_a, &then_b, then.time_s), then.centres))
+}
+
+/// Returns a contact found in the poses after `time_s` with its gaps extrapolated back to the start of the tick.
+fn extrapolate_back(mut geometry: ContactGeometry, a: &PairSide, b: &PairSide, time_s: f64) -> ContactGeometry {
     for i in 0..geometry.count {
         let gap_m = geometry.gap_m[i];
-        let before_m = gap_m - then.time_s * approach_speed(&then_a, &then_b, &geometry, i);
+        let before_m = gap_m - time_s * approach_speed(a, b, &geometry, i);
         // A point that recedes may have been closer before, but it has not penetrated.
         geometry.gap_m[i] = before_m.max(gap_m.min(0.0));
     }
-    Some((geometry, then.centres))
+    geometry
 }
 
 /// Returns the normal velocity of a point of a contact, m/s; negative when closing.
@@ -260,24 +315,32 @@ fn approach_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, point:
     geometry.normal.dot(&(velocity_at(b, at) - velocity_at(a, at)))
 }
 
-/// Returns the contact of a pair that closes within the tick after it has rotated, in its poses at the time when it
-/// closes. `start` is its contact in the poses at the start of the tick. Normal and arms of the impact are then those of
-/// its own time: with those of the start of the tick, the impulse is wrong by about twice the angle in between. Returns
-/// `None` if the pair does not close, grazes, or hardly rotates before. Real-time: one call of [`collide`].
+/// Returns the contact of a rotating pair in its poses at the time when it first meets, or when it comes closest if it
+/// does not meet in this tick. `start` is its contact in the poses at the start of the tick, if any, and `reach_m` the
+/// distance that the pair can close in the tick. Time, normal and arms of the impact are then its own. With those of the start of
+/// the tick, the impulse is wrong by about twice the angle in between, a point that a rotation slows down strikes too
+/// early, and a corner that a rotation brings round is not seen at all. Returns `None` if the contact at the start of
+/// the tick is accurate enough: the pair hardly rotates before it meets, or cannot meet. Real-time: at most
+/// [`MAX_POSES`] calls of [`collide`].
+///
+/// The time is found by Newton's method on the gap, in steps of at most [`MAX_POSE_STEP_RAD`], so that the points of one
+/// pose are those that can close until the next. In the poses of the result, the linear gaps of the points have their
+/// true values and slopes.
 #[inline]
 pub fn collide_after_rotation(
     a: &PairSide,
     b: &PairSide,
-    start: &ContactGeometry,
-    near: Near,
+    start: Option<&ContactGeometry>,
+    (near, reach_m): (Near, f64),
     cache: &mut FeatureCache,
+    budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let (speed_a, speed_b) = (a.angular_velocity_rad_per_s.abs(), b.angular_velocity_rad_per_s.abs());
     let angular_speed = if speed_a > speed_b { speed_a } else { speed_b };
     if angular_speed * TICK_S < MIN_ROTATION_RAD {
         return None;
     }
-    collide_rotated(a, b, angular_speed, start, near, cache)
+    collide_rotated(a, b, angular_speed, start, (near, reach_m), cache, budget)
 }
 
 /// Does what [`collide_after_rotation`] does, for a pair of which one side rotates at `angular_speed`, rad/s.
@@ -285,27 +348,129 @@ fn collide_rotated(
     a: &PairSide,
     b: &PairSide,
     angular_speed: f64,
-    start: &ContactGeometry,
-    near: Near,
+    start: Option<&ContactGeometry>,
+    (near, reach_m): (Near, f64),
     cache: &mut FeatureCache,
-) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
-    let (mut time_s, mut speed) = (TICK_S, 0.0);
-    for point in 0..start.count {
-        let point_speed = approach_speed(a, b, start, point);
-        // A point that overlaps or recedes has no time of impact.
-        let closing_s = -start.gap_m[point] / point_speed;
-        if closing_s >= 0.0 && closing_s < time_s {
-            (time_s, speed) = (closing_s, point_speed);
-        }
-    }
-    if time_s >= TICK_S || angular_speed * time_s < MIN_ROTATION_RAD {
+    budget: &mut ToiBudget,
+) -> Option<Found> {
+    let rotation_rad = angular_speed * TICK_S;
+    let start_s = start.map_or(f64::INFINITY, |start| closing_s(a, b, start));
+    let may_meet = match start {
+        Some(start) => may_meet(a, b, start, rotation_rad, reach_m),
+        None => rotation_rad > MIN_UNSEEN_ROTATION_RAD && !boxes_stay_apart(a, b, TICK_S, rotation_speed(a, b)),
+    };
+    // A pair that overlaps has met. The velocity of one under load is not known before the contact solve.
+    let least_m = if near.had_contact_load { MAX_LOADED_GAP_M } else { -MAX_MISSED_M };
+    let has_met = start.is_some_and(|start| start.apart_m < least_m);
+    if start_s * angular_speed < MIN_ROTATION_RAD || !may_meet || has_met {
         return None;
     }
-    let then = at(a, b, time_s);
-    let found = collide_then(a, b, &then, near, cache)?;
-    let (then_a, then_b) = then.sides(a, b);
-    let still_closes = |point: usize| approach_speed(&then_a, &then_b, &found.0, point) <= MIN_SPEED_FRACTION * speed;
-    (0..found.0.count).any(still_closes).then_some(found)
+    let longest_s = MAX_POSE_STEP_RAD / angular_speed;
+    let start_speed = start.map_or(0.0, |start| lowest_speed(a, b, start));
+    let mut clear = Pose { time_s: 0.0, speed: start_speed };
+    let mut time_s = start_s.min(longest_s).min(TICK_S);
+    // The pose where the search goes on after a closest approach.
+    let mut beyond: Option<Pose> = None;
+    let mut closest: Option<(f64, Found)> = None;
+    // The last pose in which the pair overlapped, on the way back to its meeting.
+    let mut overlapping: Option<Found> = None;
+    for _ in 0..MAX_POSES {
+        if !budget.take_substep() {
+            break;
+        }
+        let then = at(a, b, time_s);
+        let (then_a, then_b) = then.sides(a, b);
+        let mut pose = Pose { time_s, speed: 0.0 };
+        if let Some(geometry) = collide(&then_a, &then_b, near, cache) {
+            let later_s = closing_s(&then_a, &then_b, &geometry);
+            let gap_m = geometry.gap_m[..geometry.count].iter().fold(f64::INFINITY, least);
+            let geometry = extrapolate_back(geometry, &then_a, &then_b, time_s);
+            let geometry = ContactGeometry { includes_rotation: true, ..geometry };
+            let found = (geometry, then.centres);
+            if later_s.abs() * angular_speed < MAX_TIME_ERROR_RAD || (later_s <= 0.0 && gap_m >= -MAX_MISSED_M) {
+                let grazes = lowest_speed(&then_a, &then_b, &geometry) > MIN_SPEED_FRACTION * start_speed.min(0.0);
+                return (!grazes).then_some(found);
+            }
+            if closest.is_none_or(|(least_m, _)| gap_m < least_m) {
+                closest = Some((gap_m, (kept_open(geometry, &then_a, &then_b), then.centres)));
+            }
+            if gap_m < -MAX_MISSED_M {
+                let newton_s = time_s + later_s;
+                let is_inside = newton_s > clear.time_s && newton_s < time_s;
+                time_s = if is_inside { newton_s } else { 0.5 * (clear.time_s + time_s) };
+                beyond = None;
+                overlapping = Some(found);
+                continue;
+            }
+            pose.speed = lowest_speed(&then_a, &then_b, &geometry);
+            if clear.speed < 0.0 && pose.speed > 0.0 && beyond.is_none() {
+                time_s = clear.time_s + (time_s - clear.time_s) * (clear.speed / (clear.speed - pose.speed));
+                beyond = Some(pose);
+                continue;
+            }
+            if beyond.is_none() {
+                time_s += later_s.max(0.0).min(longest_s);
+            }
+        } else {
+            time_s += longest_s;
+        }
+        clear = pose;
+        if let Some(pose) = beyond.take() {
+            clear = pose;
+            time_s = pose.time_s + longest_s;
+        }
+        if clear.time_s >= TICK_S {
+            return overlapping.or(closest.map(|(_, found)| found));
+        }
+        time_s = time_s.min(TICK_S);
+    }
+    overlapping
+}
+
+/// Returns a contact with the gaps of its points raised so far that none closes in this tick, because the pair does not
+/// meet. The linear gaps of a pair that grazes may close at a speed too low for an impact.
+fn kept_open(mut geometry: ContactGeometry, a: &PairSide, b: &PairSide) -> ContactGeometry {
+    for point in 0..geometry.count {
+        let closing_m = -TICK_S * approach_speed(a, b, &geometry, point);
+        geometry.gap_m[point] = geometry.gap_m[point].max(closing_m + ROUNDING_M);
+    }
+    geometry
+}
+
+/// A contact and the centres of mass of its bodies in the poses of the contact.
+type Found = (ContactGeometry, [Vector2<f64>; 2]);
+
+/// A time after the start of the tick at which a rotating pair is apart, with the lowest normal velocity of its points.
+#[derive(Clone, Copy)]
+struct Pose {
+    time_s: f64,
+    speed: f64,
+}
+
+/// Returns the lowest normal velocity of the points of a contact, m/s; negative if any is closing.
+fn lowest_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
+    (0..geometry.count).map(|point| approach_speed(a, b, geometry, point)).fold(f64::INFINITY, f64::min)
+}
+
+/// Returns the time until the first point of a contact closes at its present speed, s; negative if the point overlaps,
+/// infinite if no point is closing.
+fn closing_s(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
+    let mut first_s = f64::INFINITY;
+    for point in 0..geometry.count {
+        let speed = approach_speed(a, b, geometry, point);
+        if speed < 0.0 {
+            first_s = first_s.min(-geometry.gap_m[point] / speed);
+        }
+    }
+    first_s
+}
+
+/// Whether a pair may meet in this tick. Over a rotation by θ, gaps differ from linear ones by at most θ times the
+/// reach. Beyond [`MAX_POSE_STEP_RAD`], other corners than those of the contact may come round.
+fn may_meet(a: &PairSide, b: &PairSide, start: &ContactGeometry, rotation_rad: f64, reach_m: f64) -> bool {
+    start.apart_m <= reach_m && rotation_rad > MAX_POSE_STEP_RAD
+        || (0..start.count)
+            .any(|point| start.gap_m[point] + TICK_S * approach_speed(a, b, start, point) < rotation_rad * reach_m)
 }
 
 #[cfg(test)]

@@ -389,6 +389,7 @@ pub fn apply(
         moved.shift -= dv * tau_s;
         moved.shift_angle -= dw * tau_s;
         moved.had_impact = true;
+        moved.struck_s = tau_s;
         match coupling {
             Some(coupling) if coupling.body() == body => coupling.apply_impact(solver_bodies, tau_s, dv, dw),
             _ => {

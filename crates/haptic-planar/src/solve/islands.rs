@@ -13,12 +13,20 @@ pub struct Islands {
     sums: Vec<[f64; 2]>,
     /// Smallest limit set for each island, at most 1, stored at its representative.
     fraction: Vec<f64>,
+    /// Time of the last impact in each island after the start of the tick, s, if there was one; stored at its
+    /// representative.
+    struck_s: Vec<Option<f64>>,
 }
 
 impl Islands {
     /// Preallocates memory for a scene with this many bodies.
     pub fn with_capacity(bodies: usize) -> Self {
-        Self { parent: vec![0; bodies], sums: vec![[0.0; 2]; bodies], fraction: vec![1.0; bodies] }
+        Self {
+            parent: vec![0; bodies],
+            sums: vec![[0.0; 2]; bodies],
+            fraction: vec![1.0; bodies],
+            struck_s: vec![None; bodies],
+        }
     }
 
     /// Finds the islands of a tick. Fixed bodies do not connect islands. Real-time: one pass over dynamic bodies and
@@ -33,6 +41,7 @@ impl Islands {
             self.parent[body] = body as u32;
             self.sums[body] = [0.0; 2];
             self.fraction[body] = 1.0;
+            self.struck_s[body] = None;
         }
         for manifold in manifolds {
             self.join(manifold.bodies, solver_bodies);
@@ -73,6 +82,24 @@ impl Islands {
     pub fn fraction(&mut self, body: usize) -> f64 {
         let root = self.root(body);
         self.fraction[root]
+    }
+
+    /// Records an impact on a body's island at a time after the start of the tick, s.
+    pub fn strike(&mut self, body: usize, at_s: f64) {
+        let root = self.root(body);
+        self.struck_s[root] = Some(self.struck_s[root].map_or(at_s, |last_s| last_s.max(at_s)));
+    }
+
+    /// Forgets the impacts on a body's island.
+    pub fn forget_impacts(&mut self, body: usize) {
+        let root = self.root(body);
+        self.struck_s[root] = None;
+    }
+
+    /// Returns the time of the last impact on a body's island, s, if there was one.
+    pub fn struck_s(&mut self, body: usize) -> Option<f64> {
+        let root = self.root(body);
+        self.struck_s[root]
     }
 
     /// Returns the representative of a body's island and halves the path to it.

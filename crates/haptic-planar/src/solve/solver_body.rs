@@ -46,8 +46,12 @@ pub struct SolverBody {
     pub is_free_motion: bool,
     /// Whether an impact changed this body in this tick.
     pub had_impact: bool,
+    /// Time of the last impact on this body after the start of the tick, s; only valid if it had one.
+    pub struck_s: f64,
     /// Whether this body moves so far in this tick that its time of impact is needed.
     pub is_fast: bool,
+    /// Whether this body is fast only by its rotation, without an impact in this tick.
+    pub only_rotates_fast: bool,
     /// Whether an obstacle leaves this body next to no motion in this tick.
     pub is_blocked: bool,
     /// Fraction of the displacement of a fast body along which its near pairs are known, 0 to 1. The body stops there.
@@ -76,7 +80,9 @@ impl SolverBody {
             has_contact_load: false,
             is_free_motion: false,
             had_impact: false,
+            struck_s: 0.0,
             is_fast: false,
+            only_rotates_fast: false,
             is_blocked: false,
             searched_fraction: 1.0,
             has_curved_motion: false,

@@ -6,11 +6,15 @@
 
 use super::{update_pairs, worst_case};
 use crate::collide::narrow::PairSide;
-use crate::collide::toi::{FAST_M, PENETRATION_M, SUBSTEPS, ToiBudget, safe_fraction};
+use crate::collide::toi::{
+    FAST_M, PENETRATION_M, SUBSTEPS, SafeFraction, ToiBudget, is_clear_after, moved_piece, safe_fraction,
+};
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::aabb::Aabb;
+use crate::shape::piece::PlacedPiece;
 use crate::solve::coupling::{FreeMotion, ImplicitCoupling};
+use crate::solve::islands::Islands;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBody;
@@ -19,10 +23,10 @@ use crate::tick::TICK_S;
 use crate::workspace::Workspace;
 use nalgebra::{Vector2, Vector3};
 
-/// Rotation in one tick above which the linear gaps of a body that had an impact are too inaccurate, rad.
+/// Rotation in one tick above which the linear gaps of a body are too inaccurate, rad.
 const FAST_ROTATION_RAD: f64 = 0.03;
-/// Reach above which a body that had an impact and rotates by more than [`FAST_ROTATION_RAD`] needs its time of impact,
-/// m.
+/// Reach above which a body that rotates by more than [`FAST_ROTATION_RAD`] needs its time of impact, m. Without an
+/// impact, it needs it only if it penetrates in its pose at the end of the tick.
 const FAST_ROTATION_M: f64 = 1.5e-3;
 /// Error of linear gaps, ½ θ² r, above which a body that rotates by θ in a tick needs its time of impact, m. Bodies that
 /// spin under load would otherwise sink deeper in every tick.
@@ -126,7 +130,9 @@ fn slide_off_fixed_bodies<P: Policy>(
 ///
 /// All bodies of an island make the same fraction s of their motion: the displacement becomes s Δq and the velocity
 /// v₀ + s (v₁ − v₀). With one s, no body runs into another that has stopped, and no energy is gained: kinetic energy is
-/// convex, so E(v) ≤ (1 − s) E₀ + s E₁.
+/// convex, so E(v) ≤ (1 − s) E₀ + s E₁. After impacts, this would lose most of the energy. An island without contact load
+/// or coupling therefore stops on its true path, at a time t after its last impact. With the acceleration a, its motion
+/// is Δq − (T − t) v₁ + ½ (T − t)² a, and its velocity v₁ − (T − t) a.
 pub(super) fn clamp_to_toi<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -138,10 +144,10 @@ pub(super) fn clamp_to_toi<P: Policy>(
     for &body in &scene.dynamic_bodies {
         let moved = &mut workspace.solver_bodies.all[body];
         let reach = motion_reach_m(scene, body, moved);
-        let rotates_fast =
-            moved.had_impact && moved.rotation_step_rad.abs() > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
         let curved_m = 0.5 * moved.rotation_step_rad * moved.rotation_step_rad * scene.bodies[body].reach_m;
-        let rotates_fast = rotates_fast || curved_m > CURVED_M;
+        let rotates_far = moved.rotation_step_rad.abs() > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
+        let rotates_fast = rotates_far || curved_m > CURVED_M;
+        moved.only_rotates_fast = rotates_fast && reach <= FAST_M && !moved.had_impact && !P::FORCED;
         moved.is_fast = reach > FAST_M || rotates_fast || P::FORCED;
         moved.is_blocked = false;
         any |= moved.is_fast;
@@ -150,7 +156,8 @@ pub(super) fn clamp_to_toi<P: Policy>(
         return force;
     }
     require_aabbs_of_fast_bodies::<P>(scene, state, workspace);
-    let farthest_m = find_safe_fractions::<P>(scene, state, workspace);
+    let held = coupling.map(ImplicitCoupling::body);
+    let farthest_m = find_safe_fractions::<P>(scene, state, workspace, held);
     let force = coupling.map_or(force, |coupling| shorter_force(workspace, coupling, force));
     shorten_motions(scene, state, workspace, farthest_m);
     force
@@ -195,8 +202,8 @@ fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, wor
 /// - A body that an obstacle leaves less than [`MIN_FRACTION`] loses its velocity down to [`SLOWED_M`] per tick, so it
 ///   is not fast in the next tick unless the forces of that tick make it so.
 #[cold]
-fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace) -> f64 {
-    let mut budget = ToiBudget::new();
+fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace, held: Option<usize>) -> f64 {
+    let mut budget = ToiBudget::after_impacts();
     let mut farthest_m: f64 = 0.0;
     let Workspace { solver_bodies, islands, manifolds, .. } = workspace;
     islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
@@ -207,9 +214,11 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
             islands.join(bodies, &solver_bodies.all);
         }
     }
+    find_struck_islands(scene, &solver_bodies.all, islands, held);
     for &body in &scene.dynamic_bodies {
         let moved = &solver_bodies.all[body];
         if moved.searched_fraction < 1.0 {
+            islands.forget_impacts(body);
             islands.limit(body, moved.searched_fraction);
             farthest_m = farthest_m.max(motion_reach_m(scene, body, moved));
         }
@@ -224,17 +233,32 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
             let mean_velocity = (moved.displacement / TICK_S, moved.rotation_step_rad / TICK_S);
             PairSide::new(pair, which, scene, &state.placed, &state.bodies, mean_velocity)
         };
+        let (a, b) = (side(0), side(1));
+        let [moved_a, moved_b] = bodies.map(|body| &solver_bodies.all[body]);
+        let is_slow = |moved: &SolverBody| !moved.is_fast || moved.only_rotates_fast;
+        if is_slow(moved_a) && is_slow(moved_b) && is_clear_after(&a, &b, TICK_S, &mut budget) {
+            continue;
+        }
+        let dynamic = if moved_a.inverse_mass > 0.0 { bodies[0] } else { bodies[1] };
+        let struck_s = islands.struck_s(dynamic).filter(|_| !P::FORCED);
         let safe = if P::FORCED {
-            worst_case::slowest_fraction(&side(0), &side(1), &mut budget)
+            worst_case::slowest_fraction(&a, &b, &mut budget)
+        } else if let Some(struck_s) = struck_s {
+            match safe_fraction_after_impact(&a, &b, [moved_a, moved_b], struck_s, &mut budget) {
+                Some(safe) => safe,
+                None => {
+                    islands.forget_impacts(dynamic);
+                    SafeFraction { fraction: 0.0, is_uncertain: false }
+                }
+            }
         } else {
-            safe_fraction(&side(0), &side(1), &mut budget)
+            safe_fraction(&a, &b, TICK_S, &mut budget)
         };
         if safe.fraction < 1.0 {
-            let [a, b] = bodies.map(|body| &solver_bodies.all[body]);
-            let reach = motion_reach_m(scene, bodies[0], a) + motion_reach_m(scene, bodies[1], b);
+            let reach = motion_reach_m(scene, bodies[0], moved_a) + motion_reach_m(scene, bodies[1], moved_b);
             let progress = if safe.is_uncertain { UNSEEN_M } else { MIN_PROGRESS_M };
             let fraction = safe.fraction.max((progress / reach).min(1.0));
-            let is_blocked = !safe.is_uncertain && safe.fraction < MIN_FRACTION;
+            let is_blocked = !safe.is_uncertain && safe.fraction < MIN_FRACTION && struck_s.is_none();
             farthest_m = farthest_m.max(reach);
             for body in bodies {
                 let moved = &mut solver_bodies.all[body];
@@ -247,6 +271,82 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
     }
     budget.count(&mut workspace.work);
     farthest_m
+}
+
+/// Finds the islands that had impacts and whose bodies move freely after the last one: without contact load, and without
+/// the body `held` by the coupling.
+fn find_struck_islands(scene: &Scene, solver_bodies: &[SolverBody], islands: &mut Islands, held: Option<usize>) {
+    for &body in &scene.dynamic_bodies {
+        let moved = &solver_bodies[body];
+        if moved.had_impact {
+            islands.strike(body, moved.struck_s);
+        }
+    }
+    for &body in &scene.dynamic_bodies {
+        if solver_bodies[body].has_contact_load || held == Some(body) {
+            islands.forget_impacts(body);
+        }
+    }
+}
+
+/// Returns the fraction of its motion after the last impact of its island, at the time `struck_s`, that a pair can make
+/// before it penetrates. Returns `None` if the pair penetrates before, or at that time already.
+fn safe_fraction_after_impact(
+    a: &PairSide,
+    b: &PairSide,
+    moved: [&SolverBody; 2],
+    struck_s: f64,
+    budget: &mut ToiBudget,
+) -> Option<SafeFraction> {
+    let left_s = TICK_S - struck_s;
+    let step = moved.map(|moved| motion_in_rest(moved, left_s));
+    let pose = |side: &PairSide, moved: &SolverBody, (step, angle): (Vector2<f64>, f64)| {
+        moved_piece(side, moved.displacement - step, moved.rotation_step_rad - angle)
+    };
+    let (pose_a, pose_b) = (pose(a, moved[0], step[0]), pose(b, moved[1], step[1]));
+    let (struck_a, struck_b) = (at_pose(a, &pose_a, step[0], left_s), at_pose(b, &pose_b, step[1], left_s));
+    let (start_a, start_b) =
+        (until_impact(a, moved[0], step[0], struck_s), until_impact(b, moved[1], step[1], struck_s));
+    if struck_s > 0.0 && safe_fraction(&start_a, &start_b, struck_s, budget).fraction < 1.0 {
+        return None;
+    }
+    if !is_clear_after(&struck_a, &struck_b, 0.0, budget) {
+        return None;
+    }
+    Some(safe_fraction(&struck_a, &struck_b, left_s, budget))
+}
+
+/// Returns a side with its mean velocity until the impact at `struck_s`, after which it moves by `step` and `angle`.
+fn until_impact<'p>(
+    side: &PairSide<'p>,
+    moved: &SolverBody,
+    (step, angle): (Vector2<f64>, f64),
+    struck_s: f64,
+) -> PairSide<'p> {
+    PairSide {
+        velocity_m_per_s: (moved.displacement - step) / struck_s,
+        angular_velocity_rad_per_s: (moved.rotation_step_rad - angle) / struck_s,
+        ..*side
+    }
+}
+
+/// Returns a side in another pose, with the mean velocity of a motion in `duration_s`.
+fn at_pose<'p>(
+    side: &PairSide<'p>,
+    (placed, centre_m, rotation): &'p (PlacedPiece, Vector2<f64>, Vector2<f64>),
+    (step, angle): (Vector2<f64>, f64),
+    duration_s: f64,
+) -> PairSide<'p> {
+    let (velocity_m_per_s, angular_velocity_rad_per_s) = (step / duration_s, angle / duration_s);
+    let (centre_m, rotation) = (*centre_m, *rotation);
+    PairSide { placed, centre_m, rotation, velocity_m_per_s, angular_velocity_rad_per_s, ..*side }
+}
+
+/// Returns the displacement and the rotation of a free body in the last `rest_s` of the tick, after its last impact.
+fn motion_in_rest(moved: &SolverBody, rest_s: f64) -> (Vector2<f64>, f64) {
+    let half_s2 = 0.5 * rest_s * rest_s;
+    let step = moved.velocity * rest_s - moved.acceleration * half_s2;
+    (step, moved.angular_velocity * rest_s - moved.angular_acceleration * half_s2)
 }
 
 /// Returns the coupling force on the tool for the fraction of its motion that the tool can make.
@@ -273,6 +373,15 @@ fn shorten_motions(scene: &Scene, state: &State, workspace: &mut Workspace, fart
         }
         let (start, moved) = (&state.bodies[body], &mut solver_bodies.all[body]);
         let solved = *moved;
+        if let Some(struck_s) = islands.struck_s(body) {
+            let rest_s = (TICK_S - struck_s) * (1.0 - fraction);
+            let (step, angle) = motion_in_rest(moved, rest_s);
+            moved.displacement -= step;
+            moved.rotation_step_rad -= angle;
+            moved.velocity -= moved.acceleration * rest_s;
+            moved.angular_velocity -= moved.angular_acceleration * rest_s;
+            continue;
+        }
         moved.displacement *= fraction;
         moved.rotation_step_rad *= fraction;
         moved.velocity = start.velocity_m_per_s + (solved.velocity - start.velocity_m_per_s) * fraction;

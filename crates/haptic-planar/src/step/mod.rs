@@ -204,7 +204,7 @@ fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Wor
 #[inline(never)]
 fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     workspace.manifolds.clear();
-    let mut budget = ToiBudget::new();
+    let mut budget = ToiBudget::before_impacts();
     let State { bodies, placed, broad_phase, had_contact_load, .. } = state;
     let solver_bodies = &workspace.solver_bodies;
     let loaded_tool = scene.tool.map(|tool| tool.body).filter(|&tool| had_contact_load[tool]).map(|tool| tool as u32);
@@ -221,7 +221,17 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         // Contact loads that are not known yet can push a body in a pile sideways.
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
         let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
-        let near = Near { margin_m: MARGIN_M + neighbour_reach, aside_m, had_contact_load: is_in_pile };
+        let forced_m_per_s = if is_in_pile {
+            let forced = |which: usize| {
+                let body = pair.bodies[which] as usize;
+                solver_bodies.all[body].velocity - bodies[body].velocity_m_per_s
+            };
+            forced(1) - forced(0)
+        } else {
+            Vector2::zeros()
+        };
+        let margin_m = MARGIN_M + neighbour_reach;
+        let near = Near { margin_m, aside_m, had_contact_load: is_in_pile, forced_m_per_s };
         let is_held_back = loaded_tool.is_some_and(|tool| pair.bodies.contains(&tool));
         let found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
@@ -563,13 +573,13 @@ fn find_geometry(
     if margin_m > near.margin_m {
         near.margin_m = margin_m;
     }
-    let geometry = collide(a, b, near, features)?;
+    let geometry = collide(a, b, near, features);
     if reach_m <= FAST_M
-        && let Some(later) = collide_after_rotation(a, b, &geometry, near, features)
+        && let Some(later) = collide_after_rotation(a, b, geometry.as_ref(), (near, reach_m), features, budget)
     {
         return Some(later);
     }
-    Some((geometry, [a.centre_m, b.centre_m]))
+    geometry.map(|geometry| (geometry, [a.centre_m, b.centre_m]))
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point
@@ -578,7 +588,7 @@ fn find_geometry(
 #[inline]
 fn lower_by_rotation(geometry: &mut ContactGeometry, centre: Vector2<f64>, rotation_rad: f64) -> [f64; 2] {
     let mut relief_m = [0.0; 2];
-    if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 {
+    if rotation_rad.abs() < MAX_LINEAR_ROTATION_RAD || geometry.id.face_of == 0 || geometry.includes_rotation {
         return relief_m;
     }
     for (point, relief_m) in relief_m.iter_mut().enumerate().take(geometry.count) {

@@ -10,7 +10,7 @@ use crate::input::CouplingInput;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::closest::brute_force;
-use crate::shape::features::{FeatureCache, FeatureId};
+use crate::shape::features::FeatureCache;
 use crate::shape::piece::MAX_CORNERS;
 use crate::solve::energy::EnergyBalance;
 use crate::solve::policy::Forced;
@@ -85,8 +85,9 @@ pub(super) fn load_pairs(scene: &Scene, state: &mut State, pairs: &[[u32; 2]]) {
     pairs.iter().for_each(|&pieces| table.insert(Pair::new(scene, pieces)));
 }
 
-/// Performs the slowest search for a contact, by brute force instead of a walk and over all faces, in two poses, and then
-/// returns an artificial contact with two points. The first pair, which is the slowest, also uses up the budget of advances.
+/// Performs the slowest search for a contact, by brute force instead of a walk and over all faces, and then returns an
+/// artificial contact with two points. The first pair, which is the slowest, also uses up the budget of advances and
+/// poses.
 pub(super) fn slowest_geometry(
     a: &PairSide,
     b: &PairSide,
@@ -96,9 +97,10 @@ pub(super) fn slowest_geometry(
     while budget.take_advance() {
         apart_m += slowest_distance_m(a, b);
     }
-    for _ in 0..2 {
+    while budget.take_substep() {
         apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
     }
+    apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
     let centres = [a.centre_m, b.centre_m];
     // The sum is finite and does not matter; it keeps the searches above from being optimised away.
     Some((flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)), centres))
@@ -140,8 +142,7 @@ fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
         gap_m: [1e-9; 2],
         at_m: [middle - across, middle + across],
         apart_m,
-        end: 0,
-        id: FeatureId::default(),
+        ..ContactGeometry::default()
     }
 }
 

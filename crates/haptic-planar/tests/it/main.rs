@@ -14,6 +14,7 @@ mod invariants;
 mod jamming;
 mod restitution;
 mod rolling;
+mod rotation;
 mod seams;
 mod simultaneous_impacts;
 mod sliding;

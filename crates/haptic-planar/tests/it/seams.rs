@@ -184,3 +184,24 @@ fn a_concave_body_that_comes_down_tilted_is_never_pushed_through_the_far_side() 
         assert_below("gain", lab.gain_j(), 1e-7);
     }
 }
+
+#[test]
+fn a_box_whose_corner_is_level_with_the_side_of_a_tile_when_a_tick_ends_slides_on() {
+    for gap in [1e-4, 1.5e-4, 2e-4] {
+        let pitch = 0.011 + gap;
+        let mut bodies: Vec<_> = (0..20).map(|i| tile(i, i as f64 * pitch - 0.0055, 0.011)).collect();
+        bodies.push(with(body("tool", box_shape(0.04, 0.02), 0.022, 0.01), 0.05, FRICTION, 0.0));
+        let mut lab = Lab::new(&scene(0.0, bodies, Some("tool"))).gains(800.0, 5.0);
+        lab.hand(vector![0.022, 0.01]);
+        lab.lead(vector![0.022, 0.005], 50, |_, _| ());
+        lab.lead(vector![0.022, 0.005], 50, |_, _| ());
+        let (mut ratio, mut tick) = (Samples::default(), 0);
+        lab.lead(vector![0.1155, 0.005], 935, |_, output| {
+            tick += 1;
+            if tick > 300 {
+                ratio.push(-output.force_on_hand_n.x / output.force_on_hand_n.y);
+            }
+        });
+        assert_below(&format!("tiles {gap} m apart: ratio off friction"), ratio.worst_from(FRICTION), 5e-3);
+    }
+}

@@ -29,6 +29,10 @@ const OVERLAP_TOLERANCE_M: f64 = 1e-5;
 /// of the position correction. With a smaller value, a box that slides over tiles with gaps between them would catch on
 /// the side of the next tile.
 const LEVEL_M: f64 = 1e-5;
+/// Separation up to which two such pieces count as level, m: the error of the contact solve.
+const LEVEL_ABOVE_M: f64 = 1e-7;
+/// Speed above which a piece moves towards a side, m/s.
+const MIN_SIDEWAYS_M_PER_S: f64 = 1e-4;
 /// Ratio of the separation s to the length δ below which a face is certainly the best one; see
 /// [`collide_on_last_face`].
 const CERTAIN_SLOPE: f64 = 0.3;
@@ -138,13 +142,13 @@ pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, near: 
                 return Some(face);
             }
             if permitted(of, other, index, support) {
-                choice.consider(of, other, face, last);
+                choice.consider(of, other, face, last, near);
             } else if face.separation_m > choice.covered_m {
                 choice.covered_m = face.separation_m;
             }
         }
     }
-    choice.best(a, b, near.had_contact_load)
+    choice.best(a, b, near)
 }
 
 /// Best faces found so far, by kind, each with the number by which it was chosen.
@@ -157,6 +161,11 @@ struct FaceChoice {
     crossed: Option<(f64, Face)>,
     /// Of the faces that do not separate the pieces, the one with the least depth, and its separation, m.
     deep: Option<(f64, Face)>,
+    /// Whether a face stays open by more than [`LEVEL_M`], or the pieces do not approach it.
+    stays_open: bool,
+    /// Of the faces along which the pieces may be level, the one that they approach least, and its speed of separation
+    /// before the forces of this tick, m/s. Only found if the pair was under contact load.
+    slowest: Option<(f64, Face)>,
     /// The face of the last tick, if it is a candidate.
     kept: Option<Face>,
     /// Largest separation along a face that is not permitted, m.
@@ -166,32 +175,47 @@ struct FaceChoice {
 impl FaceChoice {
     #[inline]
     fn new() -> Self {
-        Self { open: None, crossed: None, deep: None, kept: None, covered_m: f64::NEG_INFINITY }
+        Self {
+            open: None,
+            crossed: None,
+            deep: None,
+            stays_open: false,
+            slowest: None,
+            kept: None,
+            covered_m: f64::NEG_INFINITY,
+        }
     }
 
     #[inline]
-    fn consider(&mut self, of: &PairSide, other: &PairSide, face: Face, last: FeatureId) {
+    fn consider(&mut self, of: &PairSide, other: &PairSide, face: Face, last: FeatureId, near: Near) {
         let normal = of.placed.normals[face.index];
         if last.face_of == (if face.of_first { 1 } else { 2 }) && usize::from(last.face) == face.index {
             self.kept = Some(face);
         }
         let s = face.separation_m;
+        if near.had_contact_load && s > -LEVEL_M && s < LEVEL_ABOVE_M {
+            keep_larger(&mut self.slowest, speed_before_forces(of, other, &face, near), face);
+        }
         if s <= 0.0 {
             keep_larger(&mut self.deep, s, face);
             return;
         }
         let point = other.placed.corners[face.support];
         let speed = normal.dot(&(velocity_at(other, point) - velocity_at(of, point)));
-        if s + TICK_S * speed > 0.0 {
-            keep_larger(&mut self.open, s + TICK_S * speed, face);
+        let end = s + TICK_S * speed;
+        if end > 0.0 {
+            keep_larger(&mut self.open, end, face);
+            self.stays_open |= end > LEVEL_M || speed > -MIN_SIDEWAYS_M_PER_S;
         } else {
             keep_larger(&mut self.crossed, s / -speed, face);
         }
     }
 
     #[inline]
-    fn best(&self, a: &PairSide, b: &PairSide, had_contact_load: bool) -> Option<Face> {
-        if had_contact_load && let Some(level) = self.level() {
+    fn best(&self, a: &PairSide, b: &PairSide, near: Near) -> Option<Face> {
+        if near.had_contact_load
+            && let Some(level) = self.level(a, b, near)
+        {
             return Some(level);
         }
         let separated = self.open.or(self.crossed).map(|(_, face)| face);
@@ -209,8 +233,23 @@ impl FaceChoice {
 
     /// Returns the face along which the pieces are level, if they would otherwise hit each other sideways in this tick.
     /// A piece that rests or slides on a level face passes over the other piece.
+    ///
+    /// If a corner reaches a side just when a tick starts or ends, the separations do not tell which face is which: both
+    /// may be crossed, or neither. The level face is then the one that the pieces did not approach.
     #[inline]
-    fn level(&self) -> Option<Face> {
+    fn level(&self, a: &PairSide, b: &PairSide, near: Near) -> Option<Face> {
+        if self.stays_open {
+            return None;
+        }
+        let (_, sideways) = self.open.or(self.crossed).or(self.deep)?;
+        if let Some((_, slowest)) = self.slowest
+            && normal_of(a, b, &sideways).dot(&normal_of(a, b, &slowest)).abs() < SAME_PLANE
+        {
+            let (of, other) = if sideways.of_first { (a, b) } else { (b, a) };
+            if speed_before_forces(of, other, &sideways, near) < -MIN_SIDEWAYS_M_PER_S {
+                return Some(slowest);
+            }
+        }
         if self.open.is_some() || self.crossed.is_none() {
             return None;
         }
@@ -218,14 +257,27 @@ impl FaceChoice {
     }
 }
 
+/// Returns the speed at which the support corner of `other` leaves a face of `of`, before the forces of this tick, m/s.
+#[inline]
+fn speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, near: Near) -> f64 {
+    let point = other.placed.corners[face.support];
+    let forced = if face.of_first { near.forced_m_per_s } else { -near.forced_m_per_s };
+    of.placed.normals[face.index].dot(&(velocity_at(other, point) - velocity_at(of, point) - forced))
+}
+
+/// Returns the outward normal of a face, world.
+#[inline]
+fn normal_of(a: &PairSide, b: &PairSide, face: &Face) -> Vector2<f64> {
+    if face.of_first { a.placed.normals[face.index] } else { b.placed.normals[face.index] }
+}
+
 /// Whether `face` and `kept`, the face of the last tick, are the same plane seen from opposite sides, with similar
 /// separations. If so, `kept` stays the reference face.
 #[inline]
 fn same_plane(a: &PairSide, b: &PairSide, face: &Face, kept: &Face) -> bool {
-    let normal_of = |f: &Face| if f.of_first { a.placed.normals[f.index] } else { b.placed.normals[f.index] };
     kept.of_first != face.of_first
         && kept.separation_m >= face.separation_m - FACE_HYSTERESIS_M
-        && normal_of(face).dot(&normal_of(kept)) < -SAME_PLANE
+        && normal_of(a, b, face).dot(&normal_of(a, b, kept)) < -SAME_PLANE
 }
 
 #[inline]

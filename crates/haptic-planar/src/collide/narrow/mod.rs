@@ -72,12 +72,15 @@ pub struct Near {
     pub aside_m: f64,
     /// Whether a body of the pair was under contact load in the last tick.
     pub had_contact_load: bool,
+    /// Change of the velocity of the second body relative to the first by the known forces of this tick, world, m/s. Only
+    /// needed with contact load.
+    pub forced_m_per_s: Vector2<f64>,
 }
 
 impl Near {
     /// Returns the conditions for a pair without contact load that no impact nearby can move sideways.
     pub fn within(margin_m: f64) -> Self {
-        Self { margin_m, aside_m: 0.0, had_contact_load: false }
+        Self { margin_m, aside_m: 0.0, had_contact_load: false, forced_m_per_s: Vector2::zeros() }
     }
 }
 
@@ -100,6 +103,8 @@ pub struct ContactGeometry {
     pub end: usize,
     /// Features of the contact.
     pub id: FeatureId,
+    /// Whether the gaps include the rotation of the pieces until they meet.
+    pub includes_rotation: bool,
 }
 
 /// Returns the contact of a pair if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot

@@ -41,7 +41,15 @@ pub(super) fn collide_rounded(
     }
     let id = FeatureId { face_of: 0, face: feature_index(closest.feature_a), other: feature_index(closest.feature_b) };
     let at = closest.on_a + normal * a.piece.radius_m;
-    Some(ContactGeometry { normal, count: 1, gap_m: [gap, 0.0], at_m: [at, at], apart_m: gap, end: 0, id })
+    Some(ContactGeometry {
+        normal,
+        count: 1,
+        gap_m: [gap, 0.0],
+        at_m: [at, at],
+        apart_m: gap,
+        id,
+        ..ContactGeometry::default()
+    })
 }
 
 /// Returns the edge among the closest features, if there is one, and the index of the corner opposite it.
@@ -113,8 +121,8 @@ pub(super) fn collide_overlapping_cores(
             gap_m,
             at_m: [at, at],
             apart_m: -radii,
-            end: 0,
             id,
+            ..ContactGeometry::default()
         });
     }
     let face = reference_face(a, b, cache.face, near, radii)?;
