@@ -102,6 +102,10 @@ impl ToiBudget {
         left
     }
 
+    pub fn has_substep(&self) -> bool {
+        self.substeps > 0
+    }
+
     pub fn take_substep(&mut self) -> bool {
         let left = self.substeps > 0;
         self.substeps -= usize::from(left);

@@ -5,13 +5,14 @@
 //! motion, where d is the shift by the impacts. The tool in free motion under the coupling moves by T (v₀ + v₁)/2.
 
 use super::{update_pairs, worst_case};
-use crate::collide::narrow::PairSide;
+use crate::collide::narrow::{Near, PairSide, collide};
 use crate::collide::toi::{
     FAST_M, PENETRATION_M, SUBSTEPS, SafeFraction, ToiBudget, is_clear_after, moved_piece, safe_fraction,
 };
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::aabb::Aabb;
+use crate::shape::features::FeatureCache;
 use crate::shape::piece::PlacedPiece;
 use crate::solve::coupling::{FreeMotion, ImplicitCoupling};
 use crate::solve::islands::Islands;
@@ -39,6 +40,11 @@ const SLOWED_M: f64 = 0.9 * FAST_M;
 const MIN_PROGRESS_M: f64 = PENETRATION_M;
 /// Relative motion that is left to a pair for which the budget ran out, m; the contact margin covers it.
 const UNSEEN_M: f64 = SLOWED_M;
+/// Relative motion until an impact above which a pair may have passed through a thin wall before it, m.
+const MIN_CROSSING_M: f64 = 3e-3;
+/// Cosine between the normals of a contact with a fixed body before and after an impact above which the other body is
+/// surely on the same side of it. A body that leaves a room at its corner turns the normal by less than a right angle.
+const SAME_SIDE_OF_FIXED: f64 = 0.9;
 /// Maximum number of passes over the tool's contacts in which a free motion that would graze a fixed body is corrected.
 const SLIDE_PASSES: usize = 2;
 
@@ -290,7 +296,8 @@ fn find_struck_islands(scene: &Scene, solver_bodies: &[SolverBody], islands: &mu
 }
 
 /// Returns the fraction of its motion after the last impact of its island, at the time `struck_s`, that a pair can make
-/// before it penetrates. Returns `None` if the pair penetrates before, or at that time already.
+/// before it penetrates. Returns `None` if the pieces passed through each other before, penetrate at that time already, or
+/// the budget is used up.
 fn safe_fraction_after_impact(
     a: &PairSide,
     b: &PairSide,
@@ -305,15 +312,35 @@ fn safe_fraction_after_impact(
     };
     let (pose_a, pose_b) = (pose(a, moved[0], step[0]), pose(b, moved[1], step[1]));
     let (struck_a, struck_b) = (at_pose(a, &pose_a, step[0], left_s), at_pose(b, &pose_b, step[1], left_s));
-    let (start_a, start_b) =
-        (until_impact(a, moved[0], step[0], struck_s), until_impact(b, moved[1], step[1], struck_s));
-    if struck_s > 0.0 && safe_fraction(&start_a, &start_b, struck_s, budget).fraction < 1.0 {
-        return None;
+    let has_fixed = moved.iter().any(|moved| moved.inverse_mass == 0.0);
+    let reach_m = |side: usize| {
+        let (whole, (rest, angle)) = (moved[side], step[side]);
+        let rotation = (whole.rotation_step_rad - angle).abs() * [a, b][side].piece.reach_m;
+        (whole.displacement - rest).norm() + rotation
+    };
+    if reach_m(0) + reach_m(1) > MIN_CROSSING_M {
+        let (start_a, start_b) =
+            (until_impact(a, moved[0], step[0], struck_s), until_impact(b, moved[1], step[1], struck_s));
+        let is_clear = safe_fraction(&start_a, &start_b, struck_s, budget).fraction >= 1.0;
+        let least_cosine = if has_fixed { SAME_SIDE_OF_FIXED } else { 0.0 };
+        let is_unseen = has_fixed && !budget.has_substep();
+        if is_unseen || !is_clear && may_have_crossed([a, b], [&struck_a, &struck_b], least_cosine) {
+            return None;
+        }
     }
     if !is_clear_after(&struck_a, &struck_b, 0.0, budget) {
         return None;
     }
     Some(safe_fraction(&struck_a, &struck_b, left_s, budget))
+}
+
+/// Whether two pieces may have passed through each other between two poses: the cosine between the normals of the contact
+/// in these poses is not above `least_cosine`.
+fn may_have_crossed(before: [&PairSide; 2], after: [&PairSide; 2], least_cosine: f64) -> bool {
+    let normal = |[a, b]: [&PairSide; 2]| {
+        collide(a, b, Near::within(f64::MAX), &mut FeatureCache::default()).map(|geometry| geometry.normal)
+    };
+    normal(before).zip(normal(after)).is_none_or(|(before, after)| before.dot(&after) <= least_cosine)
 }
 
 /// Returns a side with its mean velocity until the impact at `struck_s`, after which it moves by `step` and `angle`.
