@@ -34,6 +34,9 @@ fn linkage_kinematics_do_not_allocate() {
 /// Upper bound on every wait, long enough for any machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Number of fresh readings after which the device is unplugged.
+const FRESH_BEFORE_LOSS: u32 = 500;
+
 /// Reads and writes on this thread until the device has been unplugged and reconnected and has given 200 fresh
 /// readings. Returns the number of allocations on this thread.
 fn allocations_on_a_line(
@@ -44,7 +47,8 @@ fn allocations_on_a_line(
 ) -> u64 {
     let link = std::env::temp_dir().join(format!("hapticd-{}-{name}", std::process::id()));
     let stop = Arc::new(AtomicBool::new(false));
-    let (stop_inside, life) = (Arc::clone(&stop), bad_life(&link, faults));
+    let unplug = Arc::new(AtomicBool::new(false));
+    let (stop_inside, life) = (Arc::clone(&stop), bad_life(&link, faults, Arc::clone(&unplug)));
     let emulator = std::thread::spawn(move || serve(board().as_mut(), &life, &stop_inside, &mut |_, _| {}).unwrap());
     let start = Instant::now();
     while !link.exists() {
@@ -56,7 +60,7 @@ fn allocations_on_a_line(
     let (baud, dead_man) = (1_000_000, None);
     let settings = SerialSettings { find, baud, protocol, monitor: Arc::clone(&monitor), dead_man, priority: 79 };
     let mut device = SerialDevice::open(settings).unwrap();
-    let (mut allocations, mut fresh_after_loss) = (0, 0);
+    let (mut allocations, mut fresh, mut fresh_after_loss) = (0, 0, 0);
     while fresh_after_loss < 200 {
         assert!(start.elapsed() < TIMEOUT, "{name}: {fresh_after_loss} readings after the loss");
         let mut is_fresh = false;
@@ -65,6 +69,8 @@ fn allocations_on_a_line(
             is_fresh = device.read(now).fresh;
             device.write(Effort { force_n: Vector2::new(0.1, -0.05) }, now);
         });
+        fresh += u32::from(is_fresh);
+        unplug.store(fresh >= FRESH_BEFORE_LOSS, Ordering::Relaxed);
         fresh_after_loss += u32::from(is_fresh && device.link_statistics().unwrap().reconnects > 0);
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -77,12 +83,12 @@ fn allocations_on_a_line(
 /// Lost, damaged and late messages.
 const FAULTS: LineFaults = LineFaults { drop: 0.02, garbage: 0.02, delay_ns: 2_000_000, seed: 5 };
 
-/// Options for a board that is unplugged once and has these faults, so that reading and writing take every path.
-fn bad_life(link: &std::path::Path, faults: LineFaults) -> ServeOptions {
+/// Options for a board that is unplugged on request and has these faults, so that reading and writing take every path.
+fn bad_life(link: &std::path::Path, faults: LineFaults, unplug: Arc<AtomicBool>) -> ServeOptions {
     ServeOptions {
         link: Some(link.to_owned()),
         faults,
-        dies_after: Some(Duration::from_secs(1)),
+        unplug: Some(unplug),
         dead_for: Duration::from_millis(200),
         ..ServeOptions::default()
     }

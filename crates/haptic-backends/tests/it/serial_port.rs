@@ -112,14 +112,16 @@ fn readings_come_and_forces_go_until_the_device_is_closed() {
 
 #[test]
 fn an_unplugged_device_is_lost_and_is_found_again_when_it_comes_back() {
+    let unplug = Arc::new(AtomicBool::new(false));
     let life = ServeOptions {
-        dies_after: Some(Duration::from_millis(600)),
+        unplug: Some(Arc::clone(&unplug)),
         dead_for: Duration::from_millis(300),
         ..ServeOptions::default()
     };
     let emulator = Emulator::start("unplug", NativeTraits::default(), life);
     let mut device = open(&emulator.port, 2).unwrap();
     tick_until(&mut device, "it serves", |reading, _| reading.fresh);
+    unplug.store(true, Ordering::Relaxed);
     tick_until(&mut device, "it is lost", |reading, _| reading.health == Health::Lost);
     tick_until(&mut device, "it serves again", |reading, sent| {
         reading.fresh && reading.health == Health::Ready && *sent == WriteOutcome::Written

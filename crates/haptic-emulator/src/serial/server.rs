@@ -8,6 +8,7 @@ use haptic_realtime::clock::monotonic_ns;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ const TICK_NS: u64 = 1_000_000;
 const MAX_LAG_NS: u64 = 20 * TICK_NS;
 
 /// Options for serving a board.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct ServeOptions {
     /// Path of a symbolic link to the port, if any.
     pub link: Option<PathBuf>,
@@ -26,7 +27,9 @@ pub struct ServeOptions {
     pub faults: LineFaults,
     /// Time until the disconnection; `None` for no disconnection.
     pub dies_after: Option<Duration>,
-    /// Duration of the disconnection at [`Self::dies_after`].
+    /// Disconnects the board when it is set, if any. Unlike [`Self::dies_after`], it can follow an event.
+    pub unplug: Option<Arc<AtomicBool>>,
+    /// Duration of the disconnection.
     pub dead_for: Duration,
     /// Duration of the emulation; `None` for no limit.
     pub ends_after: Option<Duration>,
@@ -81,7 +84,8 @@ struct Server<'b> {
     heard_tick: u64,
     /// Duration of the host's silence before its last bytes, ms.
     silent_before_ms: u64,
-    was_unplugged: bool,
+    /// Age of the server at the disconnection.
+    unplugged_at: Option<Duration>,
     trace: Trace,
 }
 
@@ -100,7 +104,7 @@ impl<'b> Server<'b> {
             ticks: 0,
             heard_tick: 0,
             silent_before_ms: 0,
-            was_unplugged: false,
+            unplugged_at: None,
             trace: Trace::begin(options.trace.as_deref())?,
         })
     }
@@ -135,20 +139,25 @@ impl<'b> Server<'b> {
     }
 
     fn update_plug(&mut self, log: &mut dyn FnMut(f64, &str)) -> io::Result<()> {
-        let Some(dies_after) = self.options.dies_after else { return Ok(()) };
-        if !self.was_unplugged && self.age() >= dies_after {
-            self.was_unplugged = true;
+        if self.unplugged_at.is_none() && self.is_unplug_due() {
+            self.unplugged_at = Some(self.age());
             self.pty = None;
             self.board.unplugged();
             log(self.age_s(), "unplugged");
         }
-        if self.pty.is_none() && self.age() >= dies_after + self.options.dead_for {
+        let is_over = |at: Duration| self.age() >= at + self.options.dead_for;
+        if self.pty.is_none() && self.unplugged_at.is_some_and(is_over) {
             self.pty = Some(Pty::open(self.options.link.as_deref())?);
             self.host_was_there = false;
             log(self.age_s(), "plugged in again");
             self.log_port(log);
         }
         Ok(())
+    }
+
+    fn is_unplug_due(&self) -> bool {
+        self.options.dies_after.is_some_and(|after| self.age() >= after)
+            || self.options.unplug.as_ref().is_some_and(|unplug| unplug.load(Ordering::Relaxed))
     }
 
     /// Waits for the next millisecond, the next delayed reply, or bytes from the host.
