@@ -12,6 +12,8 @@ use std::path::PathBuf;
 
 /// Longest accepted duration, s: more than a hundred days. A larger value is probably a typo.
 const MAX_SECONDS: f64 = 1e7;
+/// Longest accepted delay, ms: nearly three hours. A larger value is probably a typo.
+const MAX_MILLISECONDS: f64 = 1e7;
 
 /// A hard real-time haptic rendering daemon for virtual planar objects.
 ///
@@ -269,7 +271,7 @@ pub struct EmulateArguments {
     /// Maximum random delay of a reply in milliseconds.
     #[arg(
         long,
-        value_parser = seconds,
+        value_parser = milliseconds,
         allow_negative_numbers = true,
         default_value = "0",
         value_name = "MILLISECONDS"
@@ -434,6 +436,7 @@ enum ValueError {
     AboveZero,
     Seconds,
     SecondsAboveZero,
+    Milliseconds,
 }
 
 impl fmt::Display for ValueError {
@@ -446,6 +449,7 @@ impl fmt::Display for ValueError {
             Self::SecondsAboveZero => {
                 write!(f, "give a number of seconds above 0, up to {MAX_SECONDS:e}, e.g. 10")
             }
+            Self::Milliseconds => write!(f, "give a number of milliseconds from 0 to {MAX_MILLISECONDS:e}, e.g. 2"),
         }
     }
 }
@@ -471,6 +475,10 @@ fn seconds(text: &str) -> Result<f64, ValueError> {
 /// Parses the duration of a measurement. Zero is rejected, because an empty result would look like a good one.
 fn seconds_above_zero(text: &str) -> Result<f64, ValueError> {
     number(text, |seconds| seconds > 0.0 && seconds <= MAX_SECONDS, ValueError::SecondsAboveZero)
+}
+
+fn milliseconds(text: &str) -> Result<f64, ValueError> {
+    number(text, |milliseconds| (0.0..=MAX_MILLISECONDS).contains(&milliseconds), ValueError::Milliseconds)
 }
 
 fn address(text: &str) -> Result<SocketAddr, ValueError> {
