@@ -74,6 +74,9 @@ pub enum Command {
     DeadMan(DeadManArguments),
 }
 
+/// Help of `--device` for commands that drive hardware.
+const DEVICE_OR_AUTO: &str = "Device: a file, the name of a built-in device, or `auto` for the only connected device";
+
 /// Input files; flags override the profile.
 #[derive(Args, Clone, Debug, Default)]
 pub struct InputArguments {
@@ -111,6 +114,7 @@ pub struct RecordArguments {
 
 /// Arguments of `run`.
 #[derive(Args, Clone, Debug, Default)]
+#[command(mut_arg("device", |device| device.help(DEVICE_OR_AUTO)))]
 pub struct RunArguments {
     /// Input files.
     #[command(flatten)]
@@ -308,8 +312,8 @@ fn haply_variant() -> impl TypedValueParser<Value = HaplyVariant> {
 /// Arguments of `identify`.
 #[derive(Args, Clone, Debug)]
 pub struct IdentifyArguments {
-    /// Device: a file or the name of a built-in device.
-    #[arg(long, value_name = "FILE")]
+    /// Device to measure.
+    #[arg(long, value_name = "FILE", help = DEVICE_OR_AUTO)]
     pub device: String,
     /// Device file to write: a copy of --device with the measured values filled in.
     #[arg(long, value_name = "FILE.toml")]
@@ -340,7 +344,8 @@ pub struct IdentifyArguments {
 /// Arguments of `zwidth`.
 #[derive(Args, Clone, Debug)]
 pub struct ZwidthArguments {
-    /// Device: a file or the name of a built-in device; defaults to the profile's device.
+    /// Device: a file, the name of a built-in device, or `auto` for the only connected device; defaults to the
+    /// profile's device.
     #[arg(long, value_name = "FILE")]
     pub device: Option<String>,
     /// Profile whose gains are marked: a file or the name of a built-in profile.
