@@ -90,12 +90,13 @@ impl DescriptorWriter {
         self.item(0x54, exponent);
     }
 
-    /// Writes `count` numbers of `bits` bits each, one for each preceding usage.
+    /// Declares `count` fields of `bits` bits each, one for each preceding usage.
     pub fn numbers(&mut self, main: Main, bits: i64, count: i64, range: (i64, i64)) {
         self.fields(main, bits, count, range, 0x02);
     }
 
-    /// Writes a number of `bits` bits that selects one of the preceding usages, counted from the lower end of `range`.
+    /// Declares a field of `bits` bits whose value selects one of the preceding usages, counted from the lower end of
+    /// `range`.
     pub fn choice(&mut self, main: Main, bits: i64, range: (i64, i64)) {
         self.fields(main, bits, 1, range, 0x00);
     }
@@ -108,7 +109,7 @@ impl DescriptorWriter {
         self.item(main as u8, flags);
     }
 
-    /// Writes `bits` bits of padding.
+    /// Declares `bits` bits of padding.
     pub fn padding(&mut self, main: Main, bits: i64) {
         self.item(0x74, bits);
         self.item(0x94, 1);

@@ -2,8 +2,9 @@
 //!
 //! The guard acts in this order: a value that is not finite is a fault; the force is clamped without changing its
 //! direction; the engagement scales it; its rise is limited; the energy tank limits it last. A fall towards zero is
-//! never slowed down. Every fault leads to zero force in the same tick and to a new engagement. The guard changes only
-//! the force on the device, not the world; work of the world that did not reach the hand is added to `withheld_j`.
+//! never slowed down. Every fault leads to zero force in the tick in which it is detected, and to a new engagement. The
+//! guard changes only the force on the device, not the world; work of the world that did not reach the hand is added to
+//! `withheld_j`.
 //!
 //! All quantities are in the device frame.
 

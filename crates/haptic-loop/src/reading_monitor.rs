@@ -8,10 +8,11 @@ use haptic_device::{Health, Reading};
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// The last valid position of the hand, device frame, with the validity of the reading.
+/// The position of the last new sample, device frame, with the validity of the reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandReading {
-    /// Last valid position of the hand, m; `None` before the first valid reading.
+    /// Position of the last new sample, m; `None` before the first one. A sample that is a fault, for example because
+    /// of its speed, counts too, unless it is not finite.
     pub position_m: Option<Vector2<f64>>,
     /// Whether the position is new in this tick.
     pub is_new: bool,
@@ -24,7 +25,7 @@ pub struct HandReading {
 pub enum Validity {
     /// The reading is new or recent enough.
     Good,
-    /// The reading is too old for force.
+    /// The reading is too old to compute a force from.
     Stale,
     /// The reading is unusable because of this fault.
     Faulted(Fault),

@@ -18,8 +18,7 @@ pub struct TickReport {
     pub skipped: u32,
     /// Reading of the device, device frame.
     pub reading: Reading,
-    /// Position of the hand, m: the last valid one if the reading was not valid, and zero before the first valid
-    /// reading.
+    /// Position of the hand in the last new sample, world frame, m; zero before the first sample.
     pub hand_m: Vector2<f64>,
     /// State of the tool after the tick; at rest at the origin if there is no tool.
     pub tool: BodyState,

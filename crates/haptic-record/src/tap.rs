@@ -84,7 +84,7 @@ pub struct CheckpointRecord {
     pub world: u64,
     /// Number of commands applied since the start of the recording.
     pub commands: u32,
-    /// All lasting values of the loop.
+    /// Complete persistent state of the loop.
     pub checkpoint: Box<Checkpoint>,
 }
 

@@ -21,38 +21,39 @@ pub const TOPIC: &str = "/tick";
 
 /// Layout of tick messages, as ROS 2 message text.
 pub const SCHEMA: &str = "\
-# One tick of hapticd. Readings are there to the bit; state and force on the device as hashes over all their bits; what is
-# only looked at is rounded: forces to 24 bits of their size, places to 16, the rest to 13. Velocities are in exported tables.
-uint64 now_ns               # monotonic clock when the tick began, to a microsecond; in a simulation the tick count in ns
-uint64 tick                 # counts ticks, from 1
-uint32 sequence             # of the reading
-uint32 late_ns              # how late the thread woke, to 3 %
-uint32 previous_compute_ns  # how long the tick before took, likewise
-uint32 effort_hash          # over the bits of the force as written, device frame
-uint64 state_hash           # over pose and velocity bits of every body after the tick; zero: not taken
-float64 reading_x_m         # what the device gave, device frame
+# One tick of hapticd. Readings are stored bit for bit, and state and force on the device as hashes over all their bits.
+# Values for display only are rounded: forces to 24 significant bits, positions to 16, the rest to 13. Exported tables
+# also have velocities.
+uint64 now_ns               # monotonic clock at the start of the tick, to a microsecond; in a simulation, the tick count in ns
+uint64 tick                 # number of the tick, counted from 1
+uint32 sequence             # sequence number of the reading
+uint32 late_ns              # wake-up latency, rounded to 3 %
+uint32 previous_compute_ns  # duration of the previous tick, rounded to 3 %
+uint32 effort_hash          # hash over the bits of the force as written, device frame
+uint64 state_hash           # hash over the pose and velocity bits of every body after the tick; zero if not computed
+float64 reading_x_m         # position and velocity as reported by the device, device frame
 float64 reading_y_m
 float64 reading_vx_m_per_s
 float64 reading_vy_m_per_s
-float32 hand_x_m            # from here on the columns of a trace, world frame
+float32 hand_x_m            # from here to contacts: columns of a trace, world frame
 float32 hand_y_m
 float32 tool_x_m
 float32 tool_y_m
 float32 tool_angle_rad
-float32 force_x_n           # on the hand
+float32 force_x_n           # force on the hand
 float32 force_y_n
 float32 penetration_m
 float32 normal_force_n
 float32 tangent_force_n
 float32 energy_j
 float32 tank_j
-float32 share               # of the force that the engagement gives, 0 to 1
-uint32 contacts             # of the tool
-uint32 skipped              # periods that were not run before this tick
-uint32 commands             # applied to the loop since the recording began
-uint32 health_detail        # numbers that belong to health and sent
+float32 share               # engagement fraction, 0 to 1
+uint32 contacts             # loaded contact points of the tool
+uint32 skipped              # periods skipped before this tick
+uint32 commands             # commands applied to the loop since the recording began
+uint32 health_detail        # details of health and sent
 uint32 sent_detail
-uint64 age_ns               # of the reading, as far as the device knows
+uint64 age_ns               # age of the reading, as far as the device knows
 uint8 health                # 0 ready, 1 stale, 2 lost, 3 watchdog, 4 encoder jump, 5 disarmed, 6 protocol, 7 kinematics, 8 device
 uint8 health_code
 uint8 fresh
@@ -60,7 +61,7 @@ uint8 sent                  # 0 written, 1 busy, 2 not finite, 3 not connected, 
 uint8 phase                 # 0 waiting, 1 ramping, 2 engaged
 uint8 stale
 uint8 paused
-uint8 fault                 # that began: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns
+uint8 fault                 # fault that began in this tick: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns
 ";
 
 /// One tick as stored in the file. Fields and units are as in [`SCHEMA`].

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 
 /// Longest accepted duration, s: more than a hundred days. A larger value is probably a typo.
 const MAX_SECONDS: f64 = 1e7;
+/// Longest accepted delay, ms: nearly three hours. A larger value is probably a typo.
+const MAX_MILLISECONDS: f64 = 1e7;
 
 /// A hard real-time haptic rendering daemon for virtual planar objects.
 ///
@@ -72,6 +74,9 @@ pub enum Command {
     DeadMan(DeadManArguments),
 }
 
+/// Help of `--device` for commands that drive hardware.
+const DEVICE_OR_AUTO: &str = "Device: a file, the name of a built-in device, or `auto` for the only connected device";
+
 /// Input files; flags override the profile.
 #[derive(Args, Clone, Debug, Default)]
 pub struct InputArguments {
@@ -109,6 +114,7 @@ pub struct RecordArguments {
 
 /// Arguments of `run`.
 #[derive(Args, Clone, Debug, Default)]
+#[command(mut_arg("device", |device| device.help(DEVICE_OR_AUTO)))]
 pub struct RunArguments {
     /// Input files.
     #[command(flatten)]
@@ -269,7 +275,7 @@ pub struct EmulateArguments {
     /// Maximum random delay of a reply in milliseconds.
     #[arg(
         long,
-        value_parser = seconds,
+        value_parser = milliseconds,
         allow_negative_numbers = true,
         default_value = "0",
         value_name = "MILLISECONDS"
@@ -306,8 +312,8 @@ fn haply_variant() -> impl TypedValueParser<Value = HaplyVariant> {
 /// Arguments of `identify`.
 #[derive(Args, Clone, Debug)]
 pub struct IdentifyArguments {
-    /// Device: a file or the name of a built-in device.
-    #[arg(long, value_name = "FILE")]
+    /// Device to measure.
+    #[arg(long, value_name = "FILE", help = DEVICE_OR_AUTO)]
     pub device: String,
     /// Device file to write: a copy of --device with the measured values filled in.
     #[arg(long, value_name = "FILE.toml")]
@@ -338,7 +344,8 @@ pub struct IdentifyArguments {
 /// Arguments of `zwidth`.
 #[derive(Args, Clone, Debug)]
 pub struct ZwidthArguments {
-    /// Device: a file or the name of a built-in device; defaults to the profile's device.
+    /// Device: a file, the name of a built-in device, or `auto` for the only connected device; defaults to the
+    /// profile's device.
     #[arg(long, value_name = "FILE")]
     pub device: Option<String>,
     /// Profile whose gains are marked: a file or the name of a built-in profile.
@@ -434,6 +441,7 @@ enum ValueError {
     AboveZero,
     Seconds,
     SecondsAboveZero,
+    Milliseconds,
 }
 
 impl fmt::Display for ValueError {
@@ -446,6 +454,7 @@ impl fmt::Display for ValueError {
             Self::SecondsAboveZero => {
                 write!(f, "give a number of seconds above 0, up to {MAX_SECONDS:e}, e.g. 10")
             }
+            Self::Milliseconds => write!(f, "give a number of milliseconds from 0 to {MAX_MILLISECONDS:e}, e.g. 2"),
         }
     }
 }
@@ -471,6 +480,10 @@ fn seconds(text: &str) -> Result<f64, ValueError> {
 /// Parses the duration of a measurement. Zero is rejected, because an empty result would look like a good one.
 fn seconds_above_zero(text: &str) -> Result<f64, ValueError> {
     number(text, |seconds| seconds > 0.0 && seconds <= MAX_SECONDS, ValueError::SecondsAboveZero)
+}
+
+fn milliseconds(text: &str) -> Result<f64, ValueError> {
+    number(text, |milliseconds| (0.0..=MAX_MILLISECONDS).contains(&milliseconds), ValueError::Milliseconds)
 }
 
 fn address(text: &str) -> Result<SocketAddr, ValueError> {

@@ -80,7 +80,7 @@ fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
 /// Device kind of joysticks with HID force feedback.
 pub static HID_PID: KindSpec = KindSpec {
     name: "hid-pid",
-    about: "USB force-feedback joysticks, wheels and boards, based on their report descriptors",
+    about: "USB force-feedback joysticks, wheels and boards, as described by their report descriptors",
     is_hardware: true,
     axes: None,
     keys: JOYSTICK_KEYS,

@@ -406,7 +406,7 @@ fn a_full_pool_is_rejected_with_the_remedy() {
     let rejection = open(&socket(Some(ARDUINO), Some(0))).err().unwrap().to_string();
     assert!(rejection.contains("no free effect"), "{rejection}");
     let rejection = open(&socket(Some(ARDUINO), Some(1))).err().unwrap().to_string();
-    assert!(rejection.contains("axes = 1"), "{rejection}");
+    assert!(rejection.contains("can play only 1 effect at a time, 2 axes need 2; write axes = 1"), "{rejection}");
 }
 
 /// Opens a device that presents another descriptor, checks that nothing was written to it, and returns the error

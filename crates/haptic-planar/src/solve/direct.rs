@@ -21,7 +21,7 @@ const MAX_MANIFOLDS: usize = 64;
 const MAX_LOADED: usize = 32;
 /// Maximum number of steps for one island. An island that needs more is hardly ever solved.
 const MAX_STEPS: usize = 6;
-/// Maximum number of other manifolds with which a manifold is coupled when it is eliminated. It admits chains and keeps
+/// Maximum number of other manifolds to which a manifold is linked when it is eliminated. It admits chains and keeps
 /// piles away, in which a step would cost more than the sweeps it replaces.
 const MAX_DEGREE: u32 = 3;
 /// Upper bound of the cost of a step, in sweeps over the same manifolds: 3 were measured for chains, and at the largest
@@ -194,7 +194,7 @@ struct System {
     acting: Vec<u32>,
     /// For each loaded manifold, a mask of the others that act on the same dynamic bodies.
     coupled: [u32; MAX_LOADED],
-    /// Loaded manifolds in the order of elimination, each with a mask of those that are coupled with it at that time.
+    /// Loaded manifolds in the order of elimination, each with a mask of those that are linked to it at that time.
     order: Vec<(usize, u32)>,
     /// Blocks of the matrix: the row of block (i, j) is i · `MAX_LOADED` + j.
     blocks: Vec<Matrix>,
@@ -444,7 +444,8 @@ fn coupling(one: &Manifold, other: &Manifold, solver_bodies: &SolverBodies) -> M
     block
 }
 
-/// Returns the part of the coupling of two manifolds that acts through a body on the given sides of the manifolds.
+/// Returns the contribution of one shared body to the block that links two manifolds; `side` and `other_side` say which
+/// body of each manifold it is.
 #[inline]
 fn coupling_through(
     body: &SolverBody,

@@ -78,10 +78,10 @@ struct Event {
     acceleration: f64,
 }
 
-/// Flies the tool through the tick in parts and takes its contacts out of the solve. Returns `None`, without any change,
-/// if the tool touches dynamic bodies, carried load in the last tick, moves fast, meets a body too slowly for an impact, or needs no
-/// parts because there is no impact and the coupling is soft. Real-time: at most [`MAX_PARTS`] + 2 [`MAX_STRIKES`] free
-/// motions, each with one pass over the manifolds.
+/// Flies the tool through the tick in parts and takes its contacts out of the solve. Returns `None`, without any
+/// change, if the tool touches dynamic bodies, carried load in the last tick, moves fast, meets a body too slowly for
+/// an impact, or needs no parts because there is no impact and the coupling is soft. Real-time: at most [`MAX_PARTS`] +
+/// 2 [`MAX_STRIKES`] free motions, each with one pass over the manifolds.
 #[inline]
 pub(super) fn fly<P: Policy>(
     scene: &Scene,
@@ -199,7 +199,8 @@ impl Pilot<'_> {
         part.free_motion::<P>(now, Vector3::new(weight.x, weight.y, 0.0), solves_left)
     }
 
-    /// Returns the gap of a point beyond the penetration at the start of the tick, m, after the given displacement.
+    /// Returns the gap of a point after the given displacement, m. A penetration at the start of the tick counts as a
+    /// gap of zero.
     fn clearance(&self, manifold: &Manifold, point: usize, moved: Vector3<f64>) -> f64 {
         let gap = manifold.gap_m[point];
         gap - gap.min(0.0) + self.row(manifold, point).dot(&moved)

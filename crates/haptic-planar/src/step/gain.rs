@@ -16,8 +16,8 @@ use nalgebra::Vector2;
 
 /// Energy that an island can gain in a tick before its velocities are reduced, J.
 const MIN_GAIN_J: f64 = 1e-13;
-/// Part of that energy that grows with the energy turned over in the island, as a fraction of it; a hundred times the
-/// rounding error of the balance.
+/// Additional gain permitted before velocities are reduced, as a fraction of the energy exchanged in the island: a
+/// hundred times the rounding error of the balance.
 const GAIN_FRACTION: f64 = 1e-13;
 
 /// Correction of a body in one tick that need not be paid for, m, so that bodies that overlap at rest are pushed apart.
@@ -29,7 +29,7 @@ pub(super) struct BodyBalance {
     /// Energy gained, J: the change of kinetic and potential energy and, for the tool, of the energy stored in the
     /// coupling, less the work of the hand.
     pub gain_j: f64,
-    /// Sum of the sizes of these terms, J.
+    /// Energy exchanged, J: the sum of the magnitudes of these terms.
     pub turnover_j: f64,
     /// Kinetic energy at the end of the tick, J.
     pub kinetic_j: f64,

@@ -52,8 +52,9 @@ const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
 /// Energy that an island can gain in a tick with impacts before the tick is recomputed without restitution in that
 /// island, J.
 const GAIN_J: f64 = 1e-10;
-/// Part of that energy that grows with the energy turned over in the island, as a fraction of it; a hundred times the
-/// rounding error of the balance. Without it, heavy or fast bodies would lose their restitution to rounding.
+/// Additional gain permitted before the tick is recomputed, as a fraction of the energy exchanged in the island: a
+/// hundred times the rounding error of the balance. Without it, heavy or fast bodies would lose their restitution to
+/// rounding.
 const GAIN_FRACTION: f64 = 1e-13;
 
 impl State {

@@ -1,4 +1,4 @@
-//! Pegs in holes and wedges in grooves: contacts that press against each other.
+//! Pegs in holes and wedges in grooves: opposing contacts that can jam.
 
 use crate::common::measure::{Samples, assert_below, worst_overlap_m};
 use crate::common::*;

@@ -27,8 +27,8 @@ const FIRST_READING_TIMEOUT_MS: u32 = 2000;
 /// Update interval of the progress bar.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a measurement and returns it with the reason for its end. However it ends, the device is at zero force and
-/// closed afterwards.
+/// Runs a measurement and returns it with the reason it ended. However it ends, the device is at zero force and closed
+/// afterwards.
 ///
 /// # Errors
 /// If the real-time thread cannot be started, lacks the necessary rights or panics.

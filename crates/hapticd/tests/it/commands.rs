@@ -306,6 +306,7 @@ fn invalid_values_are_rejected_with_what_would_be_accepted() {
         (&["simulate", "--seconds", "-0.5"], "a number of seconds from 0"),
         (&["run", "--record", "r.mcap", "--record-rotate-mb", "-3"], "a number above zero"),
         (&["emulate", "odrive", "--link", "l", "--drop", "-1"], "a fraction from 0 to 1"),
+        (&["emulate", "odrive", "--link", "l", "--delay-ms", "-1"], "a number of milliseconds from 0"),
     ] {
         let output = folder.hapticd(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

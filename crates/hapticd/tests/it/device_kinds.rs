@@ -41,10 +41,24 @@ fn every_key_of_a_kind_is_a_key_of_device_files() {
     }
 }
 
+fn help_of(command: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_hapticd")).args([command, "--help"]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn help_offers_auto_for_every_command_that_drives_hardware() {
+    for command in ["run", "identify", "zwidth"] {
+        assert!(help_of(command).contains("`auto`"), "{command}");
+    }
+    for command in ["simulate", "snapshot"] {
+        assert!(help_of(command).contains("--device") && !help_of(command).contains("auto"), "{command}");
+    }
+}
+
 #[test]
 fn help_lists_every_emulator() {
-    let output = Command::new(env!("CARGO_BIN_EXE_hapticd")).args(["emulate", "--help"]).output().unwrap();
-    let help = String::from_utf8(output.stdout).unwrap();
+    let help = help_of("emulate");
     for emulator in &EMULATORS {
         assert!(help.contains(&format!("- {}:", emulator.name)) && help.contains(emulator.about), "{help}");
     }

@@ -61,7 +61,9 @@ fn check_capacity(link: &mut dyn HidLink, layout: &PidLayout, axes: usize) -> Re
     }
     match report.get(field) {
         capacity if capacity > 0 && capacity < axes as i64 => {
-            let text = format!("it plays {capacity} effects at once, {axes} axes need {axes}; write axes = 1");
+            let effects = if capacity == 1 { "effect" } else { "effects" };
+            let text =
+                format!("it can play only {capacity} {effects} at a time, {axes} axes need {axes}; write axes = 1");
             Err(OpenError::Unsupported(text))
         }
         _ => Ok(()),

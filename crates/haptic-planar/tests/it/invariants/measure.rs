@@ -14,7 +14,7 @@ use haptic_planar::tick::TICK_S;
 use haptic_planar::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// Largest energy gain relative to the energy turned over.
+/// Largest energy gain relative to the energy exchanged.
 pub const MAX_GAIN_RATIO: f64 = 0.01;
 /// Deepest overlap, m.
 pub const MAX_DEPTH_M: f64 = 1e-3;
@@ -36,7 +36,7 @@ pub struct Measured {
     pub gain_tick: usize,
     /// The same gain according to the simulation's own balance, J.
     pub own_gain_j: f64,
-    /// Energy at the start, plus the work of the hand without its sign, plus the work of gravity on falling bodies, J.
+    /// Energy exchanged, J: the magnitude of the work of the hand plus the work of gravity on falling bodies.
     pub turned_over_j: f64,
     /// Deepest overlap of two bodies, m.
     pub depth_m: f64,
