@@ -5,7 +5,7 @@ repository="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 target_folder="${CARGO_TARGET_DIR:-$repository/target}"
 static_target=x86_64-unknown-linux-gnu
 # The programs of build_static.
-static_folder="$target_folder/$static_target/release"
+static_folder="$target_folder/$static_target/release-test"
 # Exit code of a script that cannot run here and has printed the reason; other test harnesses use the same number.
 skipped_exit_code=77
 
@@ -45,16 +45,11 @@ need_packages() {
 }
 
 # static_cargo SUBCOMMAND ARGUMENT…: cargo for a release build without shared libraries, so that it runs in a guest that
-# has none. Our crates are optimised like any release, but not across crates and without debug information; dependencies,
-# of which the tick uses little more than inlined arithmetic, are optimised less. Each of these would take minutes, and no
-# result depends on them.
+# has none.
 static_cargo() {
     local subcommand="$1"
     shift
-    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
-        RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --release --target "$static_target" \
-        --config 'profile.release.package."*".opt-level = 1' --config 'profile.release.package.libm.opt-level = 3' \
-        --config 'profile.release.package.nalgebra.opt-level = 3' "$@"
+    RUSTFLAGS="-C target-feature=+crt-static" cargo "$subcommand" --profile release-test --target "$static_target" "$@"
 }
 
 # build_static: every program that is tested from outside, in one build: each alone would select other features of
