@@ -50,6 +50,8 @@ const MAX_POSE_STEP_RAD: f64 = 0.1;
 const MIN_UNSEEN_ROTATION_RAD: f64 = 0.02;
 /// Error of the time of impact of a rotating pair that is accepted, as a rotation, rad.
 const MAX_TIME_ERROR_RAD: f64 = 2e-4;
+/// Maximum number of steps of Newton's method that refine the time of impact of a fast pair.
+const MAX_REFINEMENTS: usize = 6;
 /// Gap up to which a pair may still be under the contact load of the last tick, m.
 const MAX_LOADED_GAP_M: f64 = 2e-5;
 /// Gap that remains when a pair comes as close as possible without meeting, m: more than rounding errors.
@@ -284,8 +286,44 @@ pub fn collide_ahead(
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let toi = time_of_impact(a, b, TICK_S, &mut cache.seed, budget).filter(|m| m.time_s > 0.0 && !m.is_uncertain)?;
-    let margin_then_m = margin_m + closing_m * (1.0 - toi.time_s / TICK_S);
-    collide_then(a, b, &toi, Near::within(margin_then_m), cache)
+    let near_then = |toi: &TimeOfImpact| Near::within(margin_m + closing_m * (1.0 - toi.time_s / TICK_S));
+    let toi = refine(a, b, toi, near_then, cache, budget);
+    collide_then(a, b, &toi, near_then(&toi), cache)
+}
+
+/// Returns the time of impact of a rotating pair, found from the time at which its gap is small. An advancement ends with
+/// a gap of up to [`TARGET_GAP_M`], and a pair that closes slowly rotates by hundredths of a radian until it meets.
+/// Newton's method on the gap, in which a meeting after the end of the tick counts as none. Real-time: at most
+/// [`MAX_REFINEMENTS`] calls of [`collide`].
+fn refine(
+    a: &PairSide,
+    b: &PairSide,
+    mut toi: TimeOfImpact,
+    near_then: impl Fn(&TimeOfImpact) -> Near,
+    cache: &mut FeatureCache,
+    budget: &mut ToiBudget,
+) -> TimeOfImpact {
+    let angular_speed = angular_speed(a, b);
+    for _ in 0..MAX_REFINEMENTS {
+        let (then_a, then_b) = toi.sides(a, b);
+        let has_budget = budget.take_substep();
+        let found = has_budget.then(|| collide(&then_a, &then_b, near_then(&toi), cache)).flatten();
+        let Some(geometry) = found else { break };
+        let later_s = closing_s(&then_a, &then_b, &geometry);
+        let time_s = toi.time_s + later_s;
+        let is_within_tick = time_s > 0.0 && time_s < TICK_S;
+        if later_s.abs() * angular_speed < MAX_TIME_ERROR_RAD || !is_within_tick {
+            break;
+        }
+        toi = at(a, b, time_s);
+    }
+    toi
+}
+
+/// Returns the larger angular speed of the two bodies, rad/s.
+fn angular_speed(a: &PairSide, b: &PairSide) -> f64 {
+    let (speed_a, speed_b) = (a.angular_velocity_rad_per_s.abs(), b.angular_velocity_rad_per_s.abs());
+    if speed_a > speed_b { speed_a } else { speed_b }
 }
 
 /// Returns the contact of a pair in the poses of `then`, with its gaps extrapolated back to the start of the tick, and
@@ -339,8 +377,7 @@ pub fn collide_after_rotation(
     cache: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
-    let (speed_a, speed_b) = (a.angular_velocity_rad_per_s.abs(), b.angular_velocity_rad_per_s.abs());
-    let angular_speed = if speed_a > speed_b { speed_a } else { speed_b };
+    let angular_speed = angular_speed(a, b);
     if angular_speed * TICK_S < MIN_ROTATION_RAD {
         return None;
     }

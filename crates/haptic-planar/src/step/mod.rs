@@ -575,7 +575,8 @@ fn find_geometry(
         near.margin_m = margin_m;
     }
     let geometry = collide(a, b, near, features);
-    if reach_m <= FAST_M
+    // A fast pair that stays apart may still close in the linear gaps of the start of the tick.
+    if !(is_held_back && reach_m > FAST_M)
         && let Some(later) = collide_after_rotation(a, b, geometry.as_ref(), (near, reach_m), features, budget)
     {
         return Some(later);
