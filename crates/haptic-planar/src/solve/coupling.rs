@@ -292,17 +292,21 @@ impl ImplicitCoupling {
     /// coupling must be applied again. Only for a coupling within its force limit. Real-time: one pass over the
     /// manifolds.
     pub fn constrain(&mut self, manifolds: &[Manifold]) -> bool {
+        let was_loaded = |manifold: &Manifold| {
+            manifold.involves(self.tool.body) && (manifold.last.normal[0] > 0.0 || manifold.last.normal[1] > 0.0)
+        };
+        if self.fraction < 1.0 || !manifolds.iter().any(was_loaded) {
+            return false;
+        }
         let start = self.limited_part(self.stretch_m - self.hand_displacement_m);
-        if self.fraction < 1.0 || start.norm() * self.stiffness > self.max_force_n {
+        if start.norm() * self.stiffness > self.max_force_n {
             return false;
         }
         let mut all = Constrained::none(self.mass_kg, self.inertia_kg_m2);
-        let mut any = false;
         for manifold in manifolds.iter().filter(|manifold| manifold.involves(self.tool.body)) {
             for point in 0..manifold.count {
                 if manifold.last.normal[point] > 0.0 {
                     all.add(manifold.normal_row(self.tool.body, point));
-                    any = true;
                 }
             }
             if matches!(manifold.last_mode, Mode::Stick(_)) {
@@ -312,10 +316,11 @@ impl ImplicitCoupling {
         if let Some(axis) = self.rail {
             all.add(at_handle(across(axis), self.arm_m));
         }
-        if any && all.count() < 3 {
+        let is_partly_free = all.count() < 3;
+        if is_partly_free {
             self.constrained = Some(all);
         }
-        self.constrained.is_some()
+        is_partly_free
     }
 
     /// Compares the arm and the force limit that a solve of the contacts assumed with its result, and improves them.
@@ -327,8 +332,9 @@ impl ImplicitCoupling {
             return Refinement::None;
         }
         let force = self.force_of(step);
-        let arm = secant_arm(self.start_arm_m, rotation);
-        let wrong_arm = force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
+        let arm = if self.is_central { self.arm_m } else { secant_arm(self.start_arm_m, rotation) };
+        let wrong_arm =
+            !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let end = self.limited_part(self.stretch_m - step);
         let change = self.limited_part(self.hand_displacement_m - step);
         let wanted = end * self.stiffness + change * (self.damping / TICK_S);

@@ -77,7 +77,12 @@ fn step<P: Policy>(
     workspace.work = Work::default();
     workspace.solves_left = MAX_SOLVES;
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
-    let mut coupling = couple(scene, state, workspace, input);
+    // Created in place: the coupling is large, and returning it from a function would copy it.
+    let mut coupling = scene.tool.zip(input).map(|(tool, input)| {
+        let forced = &workspace.solver_bodies.all[tool.body];
+        ImplicitCoupling::new(scene, tool, &state.bodies[tool.body], input, forced)
+    });
+    couple(scene, workspace, coupling.as_ref());
     find_near_pairs::<P>(scene, state, workspace);
     find_manifolds::<P>(scene, state, workspace);
     let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
@@ -96,25 +101,14 @@ fn step<P: Policy>(
     output::<P>(scene, state, workspace, force_on_tool, &impacts)
 }
 
-/// Adds the coupling to the tool's velocity and mass and returns it; `None` if the tool is not held.
-#[inline(always)]
-fn couple(
-    scene: &Scene,
-    state: &State,
-    workspace: &mut Workspace,
-    input: Option<&CouplingInput>,
-) -> Option<ImplicitCoupling> {
-    let tool = scene.tool?;
-    let Some(input) = input else {
-        clear_coupling(&mut workspace.solver_bodies, tool.body);
-        return None;
-    };
-    let body = &state.bodies[tool.body];
-    let coupling = Some(ImplicitCoupling::new(scene, tool, body, input, &workspace.solver_bodies.all[tool.body]));
-    if let Some(coupling) = &coupling {
+/// Adds the coupling to the tool's velocity and mass. Without a coupling, the tool is free.
+#[inline]
+fn couple(scene: &Scene, workspace: &mut Workspace, coupling: Option<&ImplicitCoupling>) {
+    if let Some(coupling) = coupling {
         coupling.apply(&mut workspace.solver_bodies);
+    } else if let Some(tool) = scene.tool {
+        clear_coupling(&mut workspace.solver_bodies, tool.body);
     }
-    coupling
 }
 
 /// Finds the near pairs of this tick and the reach of each body and of its neighbours.
@@ -264,8 +258,10 @@ fn resolve<P: Policy>(
     mut coupling: Option<&mut ImplicitCoupling>,
 ) -> (ImpactTotals, Vector2<f64>) {
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
-    let flight = coupling.as_deref().and_then(|coupling| fly::<P>(scene, state, workspace, coupling, has_impacts));
-    if let (Some(flight), Some(coupling)) = (flight, coupling.as_deref()) {
+    if let Some(coupling) = coupling.as_deref()
+        && (has_impacts || coupling.needs_parts() || P::FORCED)
+        && let Some(flight) = fly::<P>(scene, state, workspace, coupling)
+    {
         // The contacts of the tool are out of the solve: the flight has resolved them.
         let (mut impacts, _) = resolve::<P>(scene, state, workspace, None);
         flight.finish(&mut workspace.solver_bodies.all[coupling.body()]);
@@ -405,8 +401,17 @@ fn drop_restitution_of_gaining_islands(
 }
 
 /// Solves the contact law of all manifolds. Returns the number of sweeps.
-#[inline(never)]
+#[inline]
 fn solve_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize {
+    if workspace.manifolds.is_empty() && scene.rolling_friction_m == 0.0 && !P::FORCED {
+        workspace.contact_solver.is_exact = true;
+        return 1;
+    }
+    solve_manifolds::<P>(scene, workspace)
+}
+
+#[inline(never)]
+fn solve_manifolds<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize {
     let Workspace { contact_solver, manifolds, solver_bodies, work, .. } = workspace;
     for manifold in manifolds.iter_mut() {
         manifold.set_bias(&solver_bodies.all);
@@ -432,6 +437,9 @@ fn resume_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize
 #[inline(never)]
 fn finish_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let Workspace { manifolds, solver_bodies, islands, .. } = workspace;
+    if manifolds.is_empty() && !P::FORCED {
+        return;
+    }
     limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);
     for manifold in manifolds.iter() {
         if manifold.normal_impulse() > 0.0 {
@@ -468,10 +476,15 @@ fn output<P: Policy>(
 ) -> StepOutput {
     let mut output = StepOutput {
         force_on_hand_n: -force_on_tool,
+        tool_contacts: 0,
+        tool_penetration_m: 0.0,
+        tool_normal_n: 0.0,
+        tool_tangent_n: 0.0,
+        contacts: 0,
+        penetration_m: 0.0,
         impacts: impacts.count,
         pairs_dropped: workspace.look_ups.dropped,
         energy: state.energy,
-        ..StepOutput::default()
     };
     let any_curved = find_curved_motions(scene, workspace) || P::FORCED;
     let bodies = &workspace.solver_bodies.all;
