@@ -101,11 +101,9 @@ impl PlacedPiece {
 
     /// Moves the placed piece to another pose of `piece`, given as in [`Self::new`]. Real-time: at most 16 corners.
     pub fn place(&mut self, piece: &Piece, centre: Vector2<f64>, rotation: Vector2<f64>) {
-        let placed = self.corners.iter_mut().zip(&mut self.normals);
-        let local = piece.corners.iter().zip(&piece.normals);
-        for ((corner, normal), (local_corner, local_normal)) in placed.zip(local).take(piece.count as usize) {
-            *corner = centre + rotate(rotation, *local_corner);
-            *normal = rotate(rotation, *local_normal);
+        for i in 0..(piece.count as usize).min(MAX_CORNERS) {
+            self.corners[i] = centre + rotate(rotation, piece.corners[i]);
+            self.normals[i] = rotate(rotation, piece.normals[i]);
         }
     }
 }

@@ -246,9 +246,10 @@ impl ImplicitCoupling {
 
     /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the velocity
     /// of the solve is the mean velocity of the tick; otherwise, it is also that at its end. Real-time: at most one 3×3 inverse.
+    #[inline(always)]
     pub fn apply(&self, solver_bodies: &mut SolverBodies) {
-        let solver_body = &mut solver_bodies.all[self.tool.body];
         if self.is_plain() && self.constrained.is_none() {
+            let solver_body = &mut solver_bodies.all[self.tool.body];
             let (k, b) = (self.stiffness * self.fraction, self.damping * self.fraction);
             let pull = self.stretch_m * (k * TICK_S) + self.hand_displacement_m * b;
             let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
@@ -259,21 +260,28 @@ impl ImplicitCoupling {
             solver_body.angular_velocity = angular * solver_body.augmented_inverse_inertia;
             solver_bodies.coupled_mass = None;
         } else {
-            let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
-            let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
-            let inertia = self.constrained.as_ref().map_or_else(|| Symmetric3::diagonal(mass), Constrained::matrix);
-            let momentum = inertia.times(self.start) + (self.forced - self.start).component_mul(&mass);
-            let inverse = self.inverse(inertia, self.arm_m, &coefficients);
-            let free = inverse.times(momentum + self.pull(self.arm_m, &coefficients));
-            // The momentum includes the pull at the handle, and the matrix includes the resistance there.
-            solver_body.augmented_inverse_mass = inverse.xx;
-            solver_body.augmented_inverse_inertia = inverse.zz;
-            (solver_body.velocity, solver_body.angular_velocity) = (free.xy(), free.z);
-            solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
+            self.apply_matrix(solver_bodies);
         }
         let solver_body = &mut solver_bodies.all[self.tool.body];
         solver_body.acceleration = (solver_body.velocity - self.start.xy()) / TICK_S;
         solver_body.angular_acceleration = (solver_body.angular_velocity - self.start.z) / TICK_S;
+    }
+
+    /// Does what [`Self::apply`] does if the mass matrix is not diagonal.
+    #[inline(never)]
+    fn apply_matrix(&self, solver_bodies: &mut SolverBodies) {
+        let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
+        let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
+        let inertia = self.constrained.as_ref().map_or_else(|| Symmetric3::diagonal(mass), Constrained::matrix);
+        let momentum = inertia.times(self.start) + (self.forced - self.start).component_mul(&mass);
+        let inverse = self.inverse(inertia, self.arm_m, &coefficients);
+        let free = inverse.times(momentum + self.pull(self.arm_m, &coefficients));
+        // The momentum includes the pull at the handle, and the matrix includes the resistance there.
+        let solver_body = &mut solver_bodies.all[self.tool.body];
+        solver_body.augmented_inverse_mass = inverse.xx;
+        solver_body.augmented_inverse_inertia = inverse.zz;
+        (solver_body.velocity, solver_body.angular_velocity) = (free.xy(), free.z);
+        solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
     }
 
     /// Applies an impact on the tool at the time τ after the start of the tick: v += M̂⁻¹ (M + τ (T K + B)) ΔV. Without
@@ -333,8 +341,7 @@ impl ImplicitCoupling {
         }
         let force = self.force_of(step);
         let arm = if self.is_central { self.arm_m } else { secant_arm(self.start_arm_m, rotation) };
-        let wrong_arm =
-            !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
+        let wrong_arm = !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let end = self.limited_part(self.stretch_m - step);
         let change = self.limited_part(self.hand_displacement_m - step);
         let wanted = end * self.stiffness + change * (self.damping / TICK_S);
@@ -507,6 +514,7 @@ impl ImplicitCoupling {
 
     /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
     /// if the force limit is reached. The rule is the midpoint rule; across a rail, it is backward Euler. Real-time: one 3×3 solve, and at most `solves_left` more.
+    #[inline]
     pub fn free_motion<P: Policy>(
         &self,
         start: &BodyState,
@@ -517,6 +525,17 @@ impl ImplicitCoupling {
             let motion = self.plain_motion(velocity_of(start), impulse, 1.0);
             return self.keeps_limit(motion.displacement()).then_some(motion);
         }
+        self.matrix_motion::<P>(start, impulse, solves_left)
+    }
+
+    /// Does what [`Self::free_motion`] does if the mass matrix is not diagonal.
+    #[inline(never)]
+    fn matrix_motion<P: Policy>(
+        &self,
+        start: &BodyState,
+        impulse: Vector3<f64>,
+        solves_left: &mut usize,
+    ) -> Option<FreeMotion> {
         let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * self.duration_s);
         loop {
             let arm = secant_arm(self.start_arm_m, rotation.x);
@@ -591,6 +610,7 @@ impl ImplicitCoupling {
 
     /// Whether the force limit is not reached in a free motion with the given displacement of the handle: neither by the
     /// mean force nor by the spring at either end, where its potential would become linear.
+    #[inline]
     fn keeps_limit(&self, step: Vector2<f64>) -> bool {
         let change = self.limited_part(self.hand_displacement_m - step);
         let end = self.limited_part(self.stretch_m - step);
@@ -712,8 +732,10 @@ impl ImplicitCoupling {
     pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
         let slip = self.hand_displacement_m - step;
         let along = self.limited_part(slip);
-        let linear = along.norm_squared() * self.damping * self.fraction
-            + (slip - along).norm_squared() * RAIL_DAMPING_N_S_PER_M;
+        let mut linear = along.norm_squared() * self.damping * self.fraction;
+        if self.rail.is_some() {
+            linear += (slip - along).norm_squared() * RAIL_DAMPING_N_S_PER_M;
+        }
         (linear + self.angular_damping * rotation * rotation) / TICK_S
     }
 
