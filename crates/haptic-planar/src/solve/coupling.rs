@@ -514,7 +514,7 @@ impl ImplicitCoupling {
 
     /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
     /// if the force limit is reached. The rule is the midpoint rule; across a rail, it is backward Euler. Real-time: one 3×3 solve, and at most `solves_left` more.
-    #[inline]
+    #[inline(always)]
     pub fn free_motion<P: Policy>(
         &self,
         start: &BodyState,
