@@ -278,6 +278,7 @@ fn least(a: f64, b: &f64) -> f64 {
 /// The gaps are extrapolated back to the start of the tick at the speeds of the points. The gap of a receding point does
 /// not become negative by this: that would be a penetration that never existed. Returns `None` if the pair does not meet
 /// later in the tick or the budget is used up.
+#[inline(never)]
 pub fn collide_ahead(
     a: &PairSide,
     b: &PairSide,

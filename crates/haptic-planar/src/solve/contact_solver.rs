@@ -112,8 +112,8 @@ impl Solver {
         solver_bodies: &mut SolverBodies,
         dynamic_bodies: &[usize],
     ) -> usize {
-        // A single manifold is solved exactly by its block, and most small worlds change little from tick to tick.
         self.is_exact = true;
+        // A single manifold is solved exactly by its block, and most small worlds change little from tick to tick.
         let change = sweep::<P>(manifolds, solver_bodies);
         if self.capacity < 2 || (manifolds.len() < 2 || change.largest < EXACT_M_PER_S) && !P::FORCED {
             return 1;

@@ -246,9 +246,10 @@ impl ImplicitCoupling {
 
     /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the velocity
     /// of the solve is the mean velocity of the tick; otherwise, it is also that at its end. Real-time: at most one 3×3 inverse.
+    #[inline(always)]
     pub fn apply(&self, solver_bodies: &mut SolverBodies) {
-        let solver_body = &mut solver_bodies.all[self.tool.body];
         if self.is_plain() && self.constrained.is_none() {
+            let solver_body = &mut solver_bodies.all[self.tool.body];
             let (k, b) = (self.stiffness * self.fraction, self.damping * self.fraction);
             let pull = self.stretch_m * (k * TICK_S) + self.hand_displacement_m * b;
             let angular_resistance = self.angular_damping * TICK_S + self.angular_stiffness * (TICK_S * TICK_S);
@@ -259,21 +260,28 @@ impl ImplicitCoupling {
             solver_body.angular_velocity = angular * solver_body.augmented_inverse_inertia;
             solver_bodies.coupled_mass = None;
         } else {
-            let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
-            let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
-            let inertia = self.constrained.as_ref().map_or_else(|| Symmetric3::diagonal(mass), Constrained::matrix);
-            let momentum = inertia.times(self.start) + (self.forced - self.start).component_mul(&mass);
-            let inverse = self.inverse(inertia, self.arm_m, &coefficients);
-            let free = inverse.times(momentum + self.pull(self.arm_m, &coefficients));
-            // The momentum includes the pull at the handle, and the matrix includes the resistance there.
-            solver_body.augmented_inverse_mass = inverse.xx;
-            solver_body.augmented_inverse_inertia = inverse.zz;
-            (solver_body.velocity, solver_body.angular_velocity) = (free.xy(), free.z);
-            solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
+            self.apply_matrix(solver_bodies);
         }
         let solver_body = &mut solver_bodies.all[self.tool.body];
         solver_body.acceleration = (solver_body.velocity - self.start.xy()) / TICK_S;
         solver_body.angular_acceleration = (solver_body.angular_velocity - self.start.z) / TICK_S;
+    }
+
+    /// Does what [`Self::apply`] does if the mass matrix is not diagonal.
+    #[inline(never)]
+    fn apply_matrix(&self, solver_bodies: &mut SolverBodies) {
+        let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
+        let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
+        let inertia = self.constrained.as_ref().map_or_else(|| Symmetric3::diagonal(mass), Constrained::matrix);
+        let momentum = inertia.times(self.start) + (self.forced - self.start).component_mul(&mass);
+        let inverse = self.inverse(inertia, self.arm_m, &coefficients);
+        let free = inverse.times(momentum + self.pull(self.arm_m, &coefficients));
+        // The momentum includes the pull at the handle, and the matrix includes the resistance there.
+        let solver_body = &mut solver_bodies.all[self.tool.body];
+        solver_body.augmented_inverse_mass = inverse.xx;
+        solver_body.augmented_inverse_inertia = inverse.zz;
+        (solver_body.velocity, solver_body.angular_velocity) = (free.xy(), free.z);
+        solver_bodies.coupled_mass = Some(CoupledMass { body: self.tool.body, inverse });
     }
 
     /// Applies an impact on the tool at the time τ after the start of the tick: v += M̂⁻¹ (M + τ (T K + B)) ΔV. Without
@@ -292,17 +300,21 @@ impl ImplicitCoupling {
     /// coupling must be applied again. Only for a coupling within its force limit. Real-time: one pass over the
     /// manifolds.
     pub fn constrain(&mut self, manifolds: &[Manifold]) -> bool {
+        let was_loaded = |manifold: &Manifold| {
+            manifold.involves(self.tool.body) && (manifold.last.normal[0] > 0.0 || manifold.last.normal[1] > 0.0)
+        };
+        if self.fraction < 1.0 || !manifolds.iter().any(was_loaded) {
+            return false;
+        }
         let start = self.limited_part(self.stretch_m - self.hand_displacement_m);
-        if self.fraction < 1.0 || start.norm() * self.stiffness > self.max_force_n {
+        if start.norm() * self.stiffness > self.max_force_n {
             return false;
         }
         let mut all = Constrained::none(self.mass_kg, self.inertia_kg_m2);
-        let mut any = false;
         for manifold in manifolds.iter().filter(|manifold| manifold.involves(self.tool.body)) {
             for point in 0..manifold.count {
                 if manifold.last.normal[point] > 0.0 {
                     all.add(manifold.normal_row(self.tool.body, point));
-                    any = true;
                 }
             }
             if matches!(manifold.last_mode, Mode::Stick(_)) {
@@ -312,10 +324,11 @@ impl ImplicitCoupling {
         if let Some(axis) = self.rail {
             all.add(at_handle(across(axis), self.arm_m));
         }
-        if any && all.count() < 3 {
+        let is_partly_free = all.count() < 3;
+        if is_partly_free {
             self.constrained = Some(all);
         }
-        self.constrained.is_some()
+        is_partly_free
     }
 
     /// Compares the arm and the force limit that a solve of the contacts assumed with its result, and improves them.
@@ -327,8 +340,8 @@ impl ImplicitCoupling {
             return Refinement::None;
         }
         let force = self.force_of(step);
-        let arm = secant_arm(self.start_arm_m, rotation);
-        let wrong_arm = force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
+        let arm = if self.is_central { self.arm_m } else { secant_arm(self.start_arm_m, rotation) };
+        let wrong_arm = !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let end = self.limited_part(self.stretch_m - step);
         let change = self.limited_part(self.hand_displacement_m - step);
         let wanted = end * self.stiffness + change * (self.damping / TICK_S);
@@ -501,6 +514,7 @@ impl ImplicitCoupling {
 
     /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
     /// if the force limit is reached. The rule is the midpoint rule; across a rail, it is backward Euler. Real-time: one 3×3 solve, and at most `solves_left` more.
+    #[inline(always)]
     pub fn free_motion<P: Policy>(
         &self,
         start: &BodyState,
@@ -511,6 +525,17 @@ impl ImplicitCoupling {
             let motion = self.plain_motion(velocity_of(start), impulse, 1.0);
             return self.keeps_limit(motion.displacement()).then_some(motion);
         }
+        self.matrix_motion::<P>(start, impulse, solves_left)
+    }
+
+    /// Does what [`Self::free_motion`] does if the mass matrix is not diagonal.
+    #[inline(never)]
+    fn matrix_motion<P: Policy>(
+        &self,
+        start: &BodyState,
+        impulse: Vector3<f64>,
+        solves_left: &mut usize,
+    ) -> Option<FreeMotion> {
         let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * self.duration_s);
         loop {
             let arm = secant_arm(self.start_arm_m, rotation.x);
@@ -585,6 +610,7 @@ impl ImplicitCoupling {
 
     /// Whether the force limit is not reached in a free motion with the given displacement of the handle: neither by the
     /// mean force nor by the spring at either end, where its potential would become linear.
+    #[inline]
     fn keeps_limit(&self, step: Vector2<f64>) -> bool {
         let change = self.limited_part(self.hand_displacement_m - step);
         let end = self.limited_part(self.stretch_m - step);
@@ -706,8 +732,10 @@ impl ImplicitCoupling {
     pub fn damped_j(&self, step: Vector2<f64>, rotation: f64) -> f64 {
         let slip = self.hand_displacement_m - step;
         let along = self.limited_part(slip);
-        let linear = along.norm_squared() * self.damping * self.fraction
-            + (slip - along).norm_squared() * RAIL_DAMPING_N_S_PER_M;
+        let mut linear = along.norm_squared() * self.damping * self.fraction;
+        if self.rail.is_some() {
+            linear += (slip - along).norm_squared() * RAIL_DAMPING_N_S_PER_M;
+        }
         (linear + self.angular_damping * rotation * rotation) / TICK_S
     }
 

@@ -322,6 +322,7 @@ impl Manifold {
 
 /// Returns the impulses and mode of the last tick if the contact is the same, that is, if it has the same features or a
 /// similar normal. Otherwise returns zero impulses.
+#[inline(always)]
 fn warm_start(warm: &WarmStart, geometry: &ContactGeometry) -> (BlockImpulse, Mode) {
     if warm.id != geometry.id && warm.normal.dot(&geometry.normal) < SAME_CONTACT {
         return (BlockImpulse::default(), Mode::Open);

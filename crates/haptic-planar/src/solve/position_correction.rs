@@ -39,7 +39,7 @@ pub struct Correction {
     /// Correction of each body; of the last tick that had any if this one has none.
     corrections: Vec<BodyCorrection>,
     /// Whether this tick has corrections.
-    is_active: bool,
+    pub is_active: bool,
     /// Number of sweeps of the last correction.
     pub sweeps: usize,
     /// Multipliers p of the two points of each manifold.

@@ -63,16 +63,11 @@ pub(super) fn integrate_displacements<P: Policy>(
         use_end_velocity_where_penetrating(workspace);
         return Vector2::zeros();
     };
-    let free_motion = tool_free_motion::<P>(scene, state, workspace, coupling);
+    let free_force = move_tool_freely::<P>(scene, state, workspace, coupling);
     let Workspace { solver_bodies, manifolds, .. } = workspace;
-    solver_bodies.all[coupling.body()].is_free_motion = free_motion.is_some();
-    let force = match free_motion {
-        Some(free) if !P::FORCED => {
-            let tool = &mut solver_bodies.all[coupling.body()];
-            (tool.velocity, tool.angular_velocity) = (free.end.xy(), free.end.z);
-            (tool.displacement, tool.rotation_step_rad) = (free.displacement(), free.rotation_step_rad());
-            free.force
-        }
+    solver_bodies.all[coupling.body()].is_free_motion = free_force.is_some();
+    let force = match free_force {
+        Some(force) if !P::FORCED => force,
         _ => {
             let force = coupling.finish(solver_bodies);
             coupling.set_displacement(&mut solver_bodies.all, manifolds);
@@ -83,15 +78,15 @@ pub(super) fn integrate_displacements<P: Policy>(
     force
 }
 
-/// Returns the tool's free motion by the midpoint rule if the rule can be used: the tool carries no contact load and
-/// had no impact, and the motion does not enter a dynamic body.
+/// Moves the tool by the midpoint rule if the rule can be used: the tool carries no contact load and had no impact, and
+/// the motion does not enter a dynamic body. Returns the coupling force, world, N; `None` if the rule cannot be used.
 #[inline(always)]
-fn tool_free_motion<P: Policy>(
+fn move_tool_freely<P: Policy>(
     scene: &Scene,
     state: &State,
     workspace: &mut Workspace,
     coupling: &ImplicitCoupling,
-) -> Option<FreeMotion> {
+) -> Option<Vector2<f64>> {
     let tool = &workspace.solver_bodies.all[coupling.body()];
     if (tool.has_contact_load || tool.had_impact) && !P::FORCED {
         return None;
@@ -99,8 +94,14 @@ fn tool_free_motion<P: Policy>(
     let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
     let impulse = Vector3::new(weight.x, weight.y, 0.0);
     let start = &state.bodies[coupling.body()];
-    let free = coupling.free_motion::<P>(start, impulse, &mut workspace.solves_left)?;
-    slide_off_fixed_bodies::<P>(workspace, coupling, start, free)
+    let mut free = coupling.free_motion::<P>(start, impulse, &mut workspace.solves_left)?;
+    slide_off_fixed_bodies::<P>(workspace, coupling, start, &mut free)?;
+    if !P::FORCED {
+        let tool = &mut workspace.solver_bodies.all[coupling.body()];
+        (tool.velocity, tool.angular_velocity) = (free.end.xy(), free.end.z);
+        (tool.displacement, tool.rotation_step_rad) = (free.displacement(), free.rotation_step_rad());
+    }
+    Some(free.force)
 }
 
 /// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls the tool away,
@@ -112,22 +113,22 @@ fn slide_off_fixed_bodies<P: Policy>(
     workspace: &mut Workspace,
     coupling: &ImplicitCoupling,
     start: &BodyState,
-    mut free_motion: FreeMotion,
-) -> Option<FreeMotion> {
+    free_motion: &mut FreeMotion,
+) -> Option<()> {
     for _ in 0..SLIDE_PASSES {
         let mut grazed = false;
         for manifold in &mut workspace.manifolds {
             if manifold.involves(coupling.body()) {
-                grazed |= slide_off(manifold, &workspace.solver_bodies.all, coupling, &mut free_motion)?;
+                grazed |= slide_off(manifold, &workspace.solver_bodies.all, coupling, free_motion)?;
             }
         }
         if !grazed && !P::FORCED {
             break;
         }
         workspace.solver_bodies.all[coupling.body()].has_contact_load = true;
-        free_motion = coupling.free_motion::<P>(start, free_motion.impulse, &mut workspace.solves_left)?;
+        *free_motion = coupling.free_motion::<P>(start, free_motion.impulse, &mut workspace.solves_left)?;
     }
-    Some(free_motion)
+    Some(())
 }
 
 /// Ends the tick early for every island with a fast body that would penetrate an obstacle, for example because an

@@ -79,19 +79,17 @@ struct Event {
 }
 
 /// Flies the tool through the tick in parts and takes its contacts out of the solve. Returns `None`, without any
-/// change, if the tool touches dynamic bodies, carried load in the last tick, moves fast, meets a body too slowly for
-/// an impact, or needs no parts because there is no impact and the coupling is soft. Real-time: at most [`MAX_PARTS`] +
+/// change, if the tool touches dynamic bodies, carried load in the last tick, moves fast, or meets a body too slowly for
+/// an impact. Only needed if there is an impact or the coupling is stiff. Real-time: at most [`MAX_PARTS`] +
 /// 2 [`MAX_STRIKES`] free motions, each with one pass over the manifolds.
-#[inline]
+#[inline(never)]
 pub(super) fn fly<P: Policy>(
     scene: &Scene,
     state: &State,
     workspace: &mut Workspace,
     coupling: &ImplicitCoupling,
-    has_impacts: bool,
 ) -> Option<Flight> {
-    let needs_parts = has_impacts || coupling.needs_parts();
-    if (!needs_parts || !is_clear(state, workspace, coupling)) && !P::FORCED {
+    if !is_clear(state, workspace, coupling) && !P::FORCED {
         return None;
     }
     fly_in_parts::<P>(scene, state, workspace, coupling)

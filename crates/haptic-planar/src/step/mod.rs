@@ -30,6 +30,7 @@ use displacement::{clamp_to_toi, integrate_displacements};
 use flight::fly;
 use gain::{balance, can_gain, limit_correction, limit_gain};
 use nalgebra::Vector2;
+use std::iter::once_with;
 
 /// Constant part of the contact margin, m: the gap below which even a pair at rest is tracked as a contact.
 const MARGIN_M: f64 = 5e-4;
@@ -78,7 +79,12 @@ fn step<P: Policy>(
     workspace.work = Work::default();
     workspace.solves_left = MAX_SOLVES;
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
-    let mut coupling = couple(scene, state, workspace, input);
+    // Created in place: the coupling is large, and returning it from a function would copy it.
+    let mut coupling = scene.tool.zip(input).map(|(tool, input)| {
+        let forced = &workspace.solver_bodies.all[tool.body];
+        ImplicitCoupling::new(scene, tool, &state.bodies[tool.body], input, forced)
+    });
+    couple(scene, workspace, coupling.as_ref());
     find_near_pairs::<P>(scene, state, workspace);
     find_manifolds::<P>(scene, state, workspace);
     let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
@@ -97,25 +103,14 @@ fn step<P: Policy>(
     output::<P>(scene, state, workspace, force_on_tool, &impacts)
 }
 
-/// Adds the coupling to the tool's velocity and mass and returns it; `None` if the tool is not held.
+/// Adds the coupling to the tool's velocity and mass. Without a coupling, the tool is free.
 #[inline(always)]
-fn couple(
-    scene: &Scene,
-    state: &State,
-    workspace: &mut Workspace,
-    input: Option<&CouplingInput>,
-) -> Option<ImplicitCoupling> {
-    let tool = scene.tool?;
-    let Some(input) = input else {
-        clear_coupling(&mut workspace.solver_bodies, tool.body);
-        return None;
-    };
-    let body = &state.bodies[tool.body];
-    let coupling = Some(ImplicitCoupling::new(scene, tool, body, input, &workspace.solver_bodies.all[tool.body]));
-    if let Some(coupling) = &coupling {
+fn couple(scene: &Scene, workspace: &mut Workspace, coupling: Option<&ImplicitCoupling>) {
+    if let Some(coupling) = coupling {
         coupling.apply(&mut workspace.solver_bodies);
+    } else if let Some(tool) = scene.tool {
+        clear_coupling(&mut workspace.solver_bodies, tool.body);
     }
-    coupling
 }
 
 /// Finds the near pairs of this tick and the reach of each body and of its neighbours.
@@ -234,17 +229,19 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
         let margin_m = MARGIN_M + neighbour_reach;
         let near = Near { margin_m, aside_m, had_contact_load: is_in_pile, forced_m_per_s };
         let is_held_back = loaded_tool.is_some_and(|tool| pair.bodies.contains(&tool));
-        let found = if P::FORCED {
+        let mut centres = [a.centre_m, b.centre_m];
+        let mut found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
         } else {
-            find_geometry(&a, &b, reach, near, is_held_back, &mut pair.features, &mut budget)
+            find_geometry(&a, &b, (near, reach), is_held_back, &mut pair.features, &mut budget, &mut centres)
         };
-        match found {
-            Some((mut geometry, centres)) => {
+        match &mut found {
+            Some(geometry) => {
                 let face = usize::from(geometry.id.face_of == 2);
                 let rotation_rad = [&a, &b][face].angular_velocity_rad_per_s * TICK_S;
-                let relief_m = lower_by_rotation(&mut geometry, centres[face], rotation_rad);
-                workspace.manifolds.push(Manifold::new(index, pair, &geometry, centres, relief_m));
+                let relief_m = lower_by_rotation(geometry, centres[face], rotation_rad);
+                // Unlike `push`, this writes the manifold, which is large, straight into its place.
+                workspace.manifolds.extend(once_with(|| Manifold::new(index, pair, geometry, centres, relief_m)));
                 workspace.manifolds.last_mut().into_iter().for_each(|manifold| manifold.set_mass(solver_bodies));
             }
             None => pair.warm_start = Default::default(),
@@ -262,13 +259,16 @@ fn resolve<P: Policy>(
     scene: &Scene,
     state: &mut State,
     workspace: &mut Workspace,
-    mut coupling: Option<&mut ImplicitCoupling>,
+    coupling: Option<&mut ImplicitCoupling>,
 ) -> (ImpactTotals, Vector2<f64>) {
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
-    let flight = coupling.as_deref().and_then(|coupling| fly::<P>(scene, state, workspace, coupling, has_impacts));
-    if let (Some(flight), Some(coupling)) = (flight, coupling.as_deref()) {
+    if let Some(coupling) = coupling.as_deref()
+        && (has_impacts || coupling.needs_parts() || P::FORCED)
+        && let Some(flight) = fly::<P>(scene, state, workspace, coupling)
+    {
         // The contacts of the tool are out of the solve: the flight has resolved them.
-        let (mut impacts, _) = resolve::<P>(scene, state, workspace, None);
+        let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
+        let (mut impacts, _) = resolve_at_once::<P>(scene, state, workspace, None, has_impacts);
         flight.finish(&mut workspace.solver_bodies.all[coupling.body()]);
         let manifolds = workspace.manifolds.iter_mut();
         manifolds.filter(|manifold| manifold.involves(coupling.body())).for_each(Manifold::restore);
@@ -276,6 +276,19 @@ fn resolve<P: Policy>(
         impacts.lost_j += flight.impacts.lost_j;
         return (impacts, flight.force);
     }
+    resolve_at_once::<P>(scene, state, workspace, coupling, has_impacts)
+}
+
+/// Resolves impacts, then contacts, of a tick in which the tool does not fly in parts. `has_impacts` tells whether there
+/// are any impacts in the queue.
+#[inline]
+fn resolve_at_once<P: Policy>(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    mut coupling: Option<&mut ImplicitCoupling>,
+    has_impacts: bool,
+) -> (ImpactTotals, Vector2<f64>) {
     if !has_impacts || P::FORCED {
         let force = solve_without_impacts::<P>(scene, state, workspace, coupling.as_deref_mut());
         if !P::FORCED {
@@ -355,6 +368,7 @@ fn is_loaded(workspace: &Workspace, body: usize) -> bool {
 }
 
 /// Applies a changed coupling to the velocities before the contact solve, and to the masses of the tool's manifolds.
+#[inline(never)]
 fn recouple(workspace: &mut Workspace, coupling: &ImplicitCoupling) {
     let Workspace { solver_bodies, manifolds, .. } = workspace;
     coupling.apply(solver_bodies);
@@ -406,8 +420,17 @@ fn drop_restitution_of_gaining_islands(
 }
 
 /// Solves the contact law of all manifolds. Returns the number of sweeps.
-#[inline(never)]
+#[inline]
 fn solve_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize {
+    if workspace.manifolds.is_empty() && scene.rolling_friction_m == 0.0 && !P::FORCED {
+        workspace.contact_solver.is_exact = true;
+        return 1;
+    }
+    solve_manifolds::<P>(scene, workspace)
+}
+
+#[inline(never)]
+fn solve_manifolds<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize {
     let Workspace { contact_solver, manifolds, solver_bodies, work, .. } = workspace;
     for manifold in manifolds.iter_mut() {
         manifold.set_bias(&solver_bodies.all);
@@ -433,6 +456,9 @@ fn resume_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize
 #[inline(never)]
 fn finish_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let Workspace { manifolds, solver_bodies, islands, .. } = workspace;
+    if manifolds.is_empty() && !P::FORCED {
+        return;
+    }
     limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);
     for manifold in manifolds.iter() {
         if manifold.normal_impulse() > 0.0 {
@@ -444,8 +470,17 @@ fn finish_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
 }
 
 /// Adds the position correction, which removes the remaining penetration, to the displacements.
-#[inline(never)]
+#[inline]
 fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
+    if workspace.manifolds.is_empty() && !P::FORCED {
+        workspace.correction.is_active = false;
+    } else {
+        correct_manifolds::<P>(scene, workspace);
+    }
+}
+
+#[inline(never)]
+fn correct_manifolds<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
     let Workspace { correction, manifolds, solver_bodies, work, .. } = workspace;
     if correction.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies) {
         for &body in &scene.dynamic_bodies {
@@ -459,7 +494,7 @@ fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
 }
 
 /// Returns the output of the step: force on the hand, contacts, penetration and energy balance.
-#[inline(never)]
+#[inline]
 fn output<P: Policy>(
     scene: &Scene,
     state: &State,
@@ -467,13 +502,8 @@ fn output<P: Policy>(
     force_on_tool: Vector2<f64>,
     impacts: &ImpactTotals,
 ) -> StepOutput {
-    let mut output = StepOutput {
-        force_on_hand_n: -force_on_tool,
-        impacts: impacts.count,
-        pairs_dropped: workspace.look_ups.dropped,
-        energy: state.energy,
-        ..StepOutput::default()
-    };
+    let (mut all, mut of_tool) = (ContactTotals::default(), ContactTotals::default());
+    let (mut tool_normal, mut tool_tangent) = (0.0, 0.0);
     let any_curved = find_curved_motions(scene, workspace) || P::FORCED;
     let bodies = &workspace.solver_bodies.all;
     let tool = scene.tool.map(|tool| tool.body);
@@ -484,22 +514,55 @@ fn output<P: Policy>(
         for point in 0..manifold.count {
             loaded += u32::from(manifold.impulse.normal[point] > 0.0);
             if !is_curved {
-                penetration = penetration.max(-manifold.penetration_gap_after(bodies, point));
+                // A plain comparison here and below: a maximum that handles NaN costs three times as much.
+                let depth = -manifold.penetration_gap_after(bodies, point);
+                if depth > penetration {
+                    penetration = depth;
+                }
             }
         }
-        output.contacts += loaded;
-        output.penetration_m = output.penetration_m.max(penetration);
+        all.add(loaded, penetration);
         if tool.is_some_and(|tool| manifold.involves(tool)) {
-            output.tool_contacts += loaded;
-            output.tool_penetration_m = output.tool_penetration_m.max(penetration);
-            output.tool_normal_n += manifold.normal_impulse() / TICK_S;
-            output.tool_tangent_n += manifold.impulse.tangent / TICK_S;
+            of_tool.add(loaded, penetration);
+            tool_normal += manifold.normal_impulse() / TICK_S;
+            tool_tangent += manifold.impulse.tangent / TICK_S;
         }
     }
     if any_curved {
-        add_true_penetration::<P>(scene, state, workspace, &mut output);
+        add_true_penetration::<P>(scene, state, workspace, &mut all, &mut of_tool);
     }
-    output
+    // Created last: the output is large, and changing it after its creation would copy it.
+    StepOutput {
+        force_on_hand_n: -force_on_tool,
+        tool_contacts: of_tool.loaded,
+        tool_penetration_m: of_tool.penetration_m,
+        tool_normal_n: tool_normal,
+        tool_tangent_n: tool_tangent,
+        contacts: all.loaded,
+        penetration_m: all.penetration_m,
+        impacts: impacts.count,
+        pairs_dropped: workspace.look_ups.dropped,
+        energy: state.energy,
+    }
+}
+
+/// Totals over the contacts of the world or of the tool.
+#[derive(Clone, Copy, Default)]
+struct ContactTotals {
+    /// Number of points that carry load.
+    loaded: u32,
+    /// Deepest penetration, m, zero or more.
+    penetration_m: f64,
+}
+
+impl ContactTotals {
+    #[inline]
+    fn add(&mut self, loaded: u32, penetration_m: f64) {
+        self.loaded += loaded;
+        if penetration_m > self.penetration_m {
+            self.penetration_m = penetration_m;
+        }
+    }
 }
 
 /// Finds the bodies for which a gap at the end of the tick cannot be extrapolated from its start. Returns whether there
@@ -519,7 +582,13 @@ fn find_curved_motions(scene: &Scene, workspace: &mut Workspace) -> bool {
 
 /// Adds the penetration of the near pairs whose motion was curved, found in their poses at the end of the tick.
 #[cold]
-fn add_true_penetration<P: Policy>(scene: &Scene, state: &State, workspace: &Workspace, output: &mut StepOutput) {
+fn add_true_penetration<P: Policy>(
+    scene: &Scene,
+    state: &State,
+    workspace: &Workspace,
+    all: &mut ContactTotals,
+    of_tool: &mut ContactTotals,
+) {
     let tool = scene.tool.map(|tool| tool.body);
     for pair in state.broad_phase.table.pairs() {
         let bodies = pair.bodies.map(|body| body as usize);
@@ -533,9 +602,9 @@ fn add_true_penetration<P: Policy>(scene: &Scene, state: &State, workspace: &Wor
         } else {
             penetration_m(&side(0), &side(1), pair.features)
         };
-        output.penetration_m = output.penetration_m.max(penetration);
+        all.add(0, penetration);
         if tool.is_some_and(|tool| bodies.contains(&tool)) {
-            output.tool_penetration_m = output.tool_penetration_m.max(penetration);
+            of_tool.add(0, penetration);
         }
     }
 }
@@ -547,8 +616,9 @@ fn penetration_m(a: &PairSide, b: &PairSide, mut features: FeatureCache) -> f64 
     collide(a, b, Near::within(0.0), &mut features).map_or(0.0, |geometry| -geometry.apart_m)
 }
 
-/// Returns the contact of a pair, with the centres of mass of its bodies in the poses of the contact. In this tick, the
-/// pair can close by `reach_m`; the margin in `near` covers what an impact can add.
+/// Returns the contact of a pair. If it is found in later poses than those of the start of the tick, sets `centres` to
+/// the centres of mass of the bodies in these poses. In this tick, the pair can close by `reach_m`; the margin in `near`
+/// covers what an impact can add.
 ///
 /// `is_held_back` marks the pairs of a tool that carried load in the last tick. Its velocity is that without contacts, in
 /// which a stiff coupling moves it by centimetres, while the contacts hold it back. The poses along that motion are never
@@ -558,30 +628,32 @@ fn penetration_m(a: &PairSide, b: &PairSide, mut features: FeatureCache) -> f64 
 fn find_geometry(
     a: &PairSide,
     b: &PairSide,
-    reach_m: f64,
-    mut near: Near,
+    (mut near, reach_m): (Near, f64),
     is_held_back: bool,
     features: &mut FeatureCache,
     budget: &mut ToiBudget,
-) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+    centres: &mut [Vector2<f64>; 2],
+) -> Option<ContactGeometry> {
     if reach_m > FAST_M
         && !is_held_back
-        && let Some(ahead) = collide_ahead(a, b, (MARGIN_M, MARGIN_FACTOR * reach_m), features, budget)
+        && let Some((ahead, centres_then)) = collide_ahead(a, b, (MARGIN_M, MARGIN_FACTOR * reach_m), features, budget)
     {
+        *centres = centres_then;
         return Some(ahead);
     }
     let margin_m = MARGIN_M + MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
     if margin_m > near.margin_m {
         near.margin_m = margin_m;
     }
-    let geometry = collide(a, b, near, features);
+    let mut geometry = collide(a, b, near, features);
     // A fast pair that stays apart may still close in the linear gaps of the start of the tick.
     if !(is_held_back && reach_m > FAST_M)
-        && let Some(later) = collide_after_rotation(a, b, geometry.as_ref(), (near, reach_m), features, budget)
+        && let Some((later, centres_then)) =
+            collide_after_rotation(a, b, geometry.as_ref(), (near, reach_m), features, budget)
     {
-        return Some(later);
+        (geometry, *centres) = (Some(later), centres_then);
     }
-    geometry.map(|geometry| (geometry, [a.centre_m, b.centre_m]))
+    geometry
 }
 
 /// Reduces the gaps of a face that rotates quickly. A rotation by θ brings the plane of the face closer to a point

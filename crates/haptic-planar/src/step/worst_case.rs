@@ -88,11 +88,7 @@ pub(super) fn load_pairs(scene: &Scene, state: &mut State, pairs: &[[u32; 2]]) {
 /// Performs the slowest search for a contact, by brute force instead of a walk and over all faces, and then returns an
 /// artificial contact with two points. The first pair, which is the slowest, also uses up the budget of advances and
 /// poses.
-pub(super) fn slowest_geometry(
-    a: &PairSide,
-    b: &PairSide,
-    budget: &mut ToiBudget,
-) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
+pub(super) fn slowest_geometry(a: &PairSide, b: &PairSide, budget: &mut ToiBudget) -> Option<ContactGeometry> {
     let mut apart_m = 0.0;
     while budget.take_advance() {
         apart_m += slowest_distance_m(a, b);
@@ -103,7 +99,7 @@ pub(super) fn slowest_geometry(
     apart_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
     let centres = [a.centre_m, b.centre_m];
     // The sum is finite and does not matter; it keeps the searches above from being optimised away.
-    Some((flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)), centres))
+    Some(flat_geometry(centres, apart_m.clamp(-1e-9, 0.0)))
 }
 
 /// Uses up the budget for times of impact and then returns 1, the whole displacement.

@@ -301,13 +301,14 @@ fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> boo
 
 /// Clips the incident edge of the other piece to the face and returns a contact with up to two points; `None` if no
 /// point lies within the margin.
+#[inline(never)]
 pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
     clip_with_overlap(a, b, face, near).map(|(geometry, _)| geometry)
 }
 
 /// Does the same as [`clip`] and also returns the length by which the incident edge overlaps the face, m; negative if
 /// they lie beside each other.
-#[inline]
+#[inline(always)]
 fn clip_with_overlap(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<(ContactGeometry, f64)> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     let normal = of.placed.normals[face.index];
