@@ -448,7 +448,9 @@ impl ImplicitCoupling {
 
     /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
     /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip on a
-    /// fixed body that would end against its mean direction ends at rest. Both only reduce the kinetic energy.
+    /// fixed body that would end against its mean direction ends at rest; one on a dynamic body is at most the mean one.
+    /// Without the latter, a tool that sliding contacts hold would keep its velocity and reverse it in every tick. All
+    /// only reduce the kinetic energy.
     fn settle(
         &self,
         mut constrained: Constrained,
@@ -470,14 +472,13 @@ impl ImplicitCoupling {
             }
         }
         for manifold in manifolds.iter().filter(loaded) {
-            let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
             let slides = matches!(manifold.mode, Mode::SlideForward(_) | Mode::SlideBack(_));
-            if slides
-                && solver_bodies[other].inverse_mass == 0.0
-                && let Some(direction) = constrained.add(manifold.slip_row(body))
-            {
+            if slides && reverses_slip(manifold, body, [mean, end], solver_bodies) {
+                let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
                 let row = manifold.slip_row(body);
-                if row.dot(&end) * row.dot(&mean) < 0.0 {
+                if solver_bodies[other].inverse_mass > 0.0 {
+                    end = limit_new(&mut constrained, row, end, mean);
+                } else if let Some(direction) = constrained.add(row) {
                     end = constrained.with_component(end, direction, 0.0);
                 }
             }
@@ -743,6 +744,20 @@ impl ImplicitCoupling {
         inertia.add_scaled(&resistance, self.duration_s * self.duration_s);
         inertia.inverse()
     }
+}
+
+/// Whether the slip of a manifold of the tool would end against its mean direction, or would not be zero at the end of a
+/// tick without slip. `mean` is the mean velocity of the tool and `end` that at the end of the tick.
+fn reverses_slip(
+    manifold: &Manifold,
+    tool: usize,
+    [mean, end]: [Vector3<f64>; 2],
+    solver_bodies: &[SolverBody],
+) -> bool {
+    let outward = if manifold.bodies[1] == tool { 1.0 } else { -1.0 };
+    let mean_slip = manifold.slip_speed(solver_bodies);
+    let end_slip = mean_slip + outward * manifold.slip_row(tool).dot(&(end - mean));
+    mean_slip * end_slip < 0.0 || (mean_slip == 0.0 && end_slip != 0.0)
 }
 
 /// Limits the component of an end velocity along a row that was not constrained so far to that of the mean velocity, and
