@@ -388,9 +388,11 @@ fn shorter_force(workspace: &mut Workspace, coupling: &ImplicitCoupling, force: 
     let tool = &workspace.solver_bodies.all[coupling.body()];
     // The force does not include the position correction.
     let correction = workspace.correction.of(coupling.body());
-    let whole = coupling
-        .handle_displacement(tool.displacement - correction.displacement, tool.rotation_step_rad - correction.angle);
-    coupling.force_of_shorter_motion(force, whole * (1.0 - fraction), tool.is_free_motion)
+    let (displacement, angle) =
+        (tool.displacement - correction.displacement, tool.rotation_step_rad - correction.angle);
+    let whole = coupling.handle_displacement(displacement, angle);
+    let step = coupling.handle_displacement(displacement * fraction, angle * fraction);
+    coupling.force_of_shorter_motion(force, [whole, step], tool.is_free_motion)
 }
 
 /// Ends the tick of each island after its fraction, and slows blocked bodies.
