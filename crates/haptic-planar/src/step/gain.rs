@@ -24,8 +24,11 @@ const MIN_GAIN_J: f64 = 1e-13;
 /// rounding error of the balance.
 const GAIN_FRACTION: f64 = 1e-13;
 
-/// Correction of a body in one tick that need not be paid for, m, so that bodies that overlap at rest are pushed apart.
+/// Correction of a body in one tick that an island at rest need not pay for, m, so that bodies that a scene puts into each
+/// other are pushed apart.
 const FREE_CORRECTION_M: f64 = 5e-6;
+/// Energy that an island has available in a tick below which it is at rest, J.
+const REST_J: f64 = 1e-12;
 
 /// Maximum number of times that the tick of an island is halved because its kinetic energy cannot pay for its gain.
 const MAX_HALVINGS: usize = 6;
@@ -85,7 +88,9 @@ pub(super) fn can_gain(
 }
 
 /// Reduces the position correction of each island to what the island can pay for: with its kinetic energy and with the
-/// energy that it lost in this tick. Real-time: one pass over the manifolds and two over the dynamic bodies.
+/// energy that it lost in this tick. Without this, a pile that a hand presses would gain what the correction lifts. Only
+/// an island at rest, without the held tool, need not pay for [`FREE_CORRECTION_M`]. Real-time: one pass over the
+/// manifolds and three over the dynamic bodies.
 pub(super) fn limit_correction(
     scene: &Scene,
     state: &State,
@@ -108,7 +113,10 @@ pub(super) fn limit_correction(
             let size =
                 correction.of(body).displacement.norm() + correction.of(body).angle.abs() * scene.bodies[body].reach_m;
             if size > 0.0 {
-                islands.limit(body, (available.max(0.0) / rise).max((FREE_CORRECTION_M / size).min(1.0)));
+                let held = coupling.map(|coupling| islands.root(coupling.body()));
+                let is_free = available < REST_J && held != Some(islands.root(body));
+                let free = if is_free { (FREE_CORRECTION_M / size).min(1.0) } else { 0.0 };
+                islands.limit(body, (available.max(0.0) / rise).max(free));
             }
         }
     }
