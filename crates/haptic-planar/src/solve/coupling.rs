@@ -46,6 +46,11 @@ pub const MAX_REPEATS: usize = 4;
 /// Number of sweeps in a tick after which it is not solved again: sweeps over a pile are not exact enough to tell whether
 /// another solve would be better.
 pub const REPEAT_SWEEPS: usize = 8;
+/// Rotation above which the last repetition of a tick under contact load uses the arm at the start of the tick, rad. A
+/// light tool on a stiff spring can rotate by radians; then the secant arms of the repetitions need not converge, and
+/// with a wrong one the force moves the tool against itself at the start of the tick, so that no part of the tick is
+/// passive. With the arm of the start, a short enough part of it is.
+const MAX_SECANT_ROTATION_RAD: f64 = 0.5;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
 const REPEAT_J: f64 = 1e-11;
 /// Relative error of the saturated force above which a tick under contact load is solved again.
@@ -85,6 +90,8 @@ pub struct ImplicitCoupling {
     extra_force: Vector2<f64>,
     /// Number of times that the error of the force was applied since the coupling was last computed.
     force_steps: usize,
+    /// Number of times that the arm was improved in this tick.
+    arm_repeats: usize,
     /// Constrained directions of a tick under contact load; `None` for backward Euler in all directions.
     constrained: Option<Constrained>,
     /// Velocity at the start of the tick (x, y, angle), world, m/s and rad/s.
@@ -197,6 +204,7 @@ impl ImplicitCoupling {
             fraction_search: FixedPoint::from(fraction),
             extra_force: Vector2::zeros(),
             force_steps: 0,
+            arm_repeats: 0,
             constrained: None,
             start: vector3(body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s),
             forced: vector3(forced.velocity, forced.angular_velocity),
@@ -364,7 +372,9 @@ impl ImplicitCoupling {
             let is_final = self.is_central && error.norm() * left < REPEAT_FRACTION * (size * fraction);
             return Refinement::Force { change_n: error, is_final };
         }
-        self.arm_m = arm;
+        self.arm_repeats += 1;
+        let is_hopeless = self.arm_repeats == MAX_REPEATS && rotation.abs() > MAX_SECANT_ROTATION_RAD;
+        self.arm_m = if is_hopeless { self.start_arm_m } else { arm };
         if wrong_force {
             self.constrained = None;
             self.fraction_search.improve(fraction);
@@ -461,7 +471,9 @@ impl ImplicitCoupling {
 
     /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
     /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip on a
-    /// fixed body that would end against its mean direction ends at rest. Both only reduce the kinetic energy.
+    /// fixed body that would end against its mean direction ends at rest; one on a dynamic body is at most the mean one.
+    /// Without the latter, a tool that sliding contacts hold would keep its velocity and reverse it in every tick. All
+    /// only reduce the kinetic energy.
     fn settle(
         &self,
         mut constrained: Constrained,
@@ -483,14 +495,13 @@ impl ImplicitCoupling {
             }
         }
         for manifold in manifolds.iter().filter(loaded) {
-            let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
             let slides = matches!(manifold.mode, Mode::SlideForward(_) | Mode::SlideBack(_));
-            if slides
-                && solver_bodies[other].inverse_mass == 0.0
-                && let Some(direction) = constrained.add(manifold.slip_row(body))
-            {
+            if slides && reverses_slip(manifold, body, [mean, end], solver_bodies) {
+                let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
                 let row = manifold.slip_row(body);
-                if row.dot(&end) * row.dot(&mean) < 0.0 {
+                if solver_bodies[other].inverse_mass > 0.0 {
+                    end = limit_new(&mut constrained, row, end, mean);
+                } else if let Some(direction) = constrained.add(row) {
                     end = constrained.with_component(end, direction, 0.0);
                 }
             }
@@ -683,19 +694,43 @@ impl ImplicitCoupling {
         self.force(step, &self.coefficients(self.fraction, Some(&constrained)))
     }
 
-    /// Returns the coupling force on the tool if the handle moves by `less` less than in the tick for which `force` was
-    /// computed, world, N. The rule must be that of `force`: `is_free_motion` selects the midpoint rule, otherwise it is
-    /// that of the contact solve. With this force, a tick that ends early is passive: the kinetic energy of
-    /// v₀ + s (v₁ − v₀) and the energy of the spring are convex in s, and the force is linear in s.
+    /// Returns the coupling force on the tool if the handle moves by `step` instead of by `whole`, the motion for which
+    /// `force` was computed, world, N. The rule must be that of `force`: `is_free_motion` selects the midpoint rule, in
+    /// which `force` may be a mean over several parts, otherwise it is that of the contact solve. With this force, a tick
+    /// that ends early is passive: the kinetic energy of v₀ + s (v₁ − v₀) and the energy of the spring are convex in s,
+    /// and the force is linear in s. At the limit, the force is that of the end of the shorter motion: a linear change of
+    /// a force that is clipped already would take away what the hand must pay for.
     pub fn force_of_shorter_motion(
         &self,
         force: Vector2<f64>,
-        less: Vector2<f64>,
+        [whole, step]: [Vector2<f64>; 2],
         is_free_motion: bool,
     ) -> Vector2<f64> {
-        let free = Constrained::none(self.mass_kg, self.inertia_kg_m2);
-        let constrained = if is_free_motion { Some(&free) } else { self.constrained.as_ref() };
-        self.clipped(force + self.coefficients(1.0, constrained).implicit * less)
+        if is_free_motion {
+            let free = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+            return self.clipped(force + self.coefficients(1.0, Some(&free)).implicit * (whole - step));
+        }
+        self.clipped(if self.is_at_limit(whole) { self.whole_force(step) } else { self.force_of(step) })
+    }
+
+    /// Whether the force of a tick under contact load, in which the handle moves by `step`, is that of its end at the
+    /// limit.
+    fn is_at_limit(&self, step: Vector2<f64>) -> bool {
+        let reach_m = self.max_force_n / self.stiffness;
+        let end = self.limited_part(self.stretch_m - step);
+        self.fraction < 1.0 || self.force_steps > 0 || end.norm_squared() > reach_m * reach_m
+    }
+
+    /// Whether the work of the coupling force at the handle may be wrong by more than [`REPEAT_J`], because the tool
+    /// rotates by another angle than that of the secant arm for which the force was computed. Only for a tick under
+    /// contact load; a free motion has the right arm.
+    #[inline]
+    pub fn has_wrong_arm(&self, tool: &SolverBody, force: Vector2<f64>) -> bool {
+        if self.is_central || tool.is_free_motion {
+            return false;
+        }
+        let arm = secant_arm(self.start_arm_m, tool.rotation_step_rad);
+        force.norm() * (arm - self.arm_m).norm() * tool.rotation_step_rad.abs() > REPEAT_J
     }
 
     /// Returns the energy stored in the coupling for the given positions of hand and handle and the given twist, J.
@@ -771,6 +806,20 @@ impl ImplicitCoupling {
         inertia.add_scaled(&resistance, self.duration_s * self.duration_s);
         inertia.inverse()
     }
+}
+
+/// Whether the slip of a manifold of the tool would end against its mean direction, or would not be zero at the end of a
+/// tick without slip. `mean` is the mean velocity of the tool and `end` that at the end of the tick.
+fn reverses_slip(
+    manifold: &Manifold,
+    tool: usize,
+    [mean, end]: [Vector3<f64>; 2],
+    solver_bodies: &[SolverBody],
+) -> bool {
+    let outward = if manifold.bodies[1] == tool { 1.0 } else { -1.0 };
+    let mean_slip = manifold.slip_speed(solver_bodies);
+    let end_slip = mean_slip + outward * manifold.slip_row(tool).dot(&(end - mean));
+    mean_slip * end_slip < 0.0 || (mean_slip == 0.0 && end_slip != 0.0)
 }
 
 /// Limits the component of an end velocity along a row that was not constrained so far to that of the mean velocity, and

@@ -66,6 +66,13 @@ impl Islands {
         self.sums[root][1] += values[1];
     }
 
+    /// Sets the sums of all islands to zero.
+    pub fn clear_sums(&mut self, dynamic_bodies: &[usize]) {
+        for &body in dynamic_bodies {
+            self.sums[body] = [0.0; 2];
+        }
+    }
+
     /// Returns the sums of a body's island.
     pub fn sums(&mut self, body: usize) -> [f64; 2] {
         let root = self.root(body);

@@ -18,11 +18,17 @@ use nalgebra::Vector2;
 pub const SLOP_M: f64 = 5e-6;
 /// Speed limit of the correction, m/s.
 const MAX_SPEED_M_PER_S: f64 = 1.0;
-/// Numbers of sweeps over the manifolds: the first applies normally, the second if a penetration is deep.
+/// Numbers of sweeps over the manifolds: the first applies normally, the second if a penetration is deep. The second is
+/// also the largest number in a tick in which every near pair touches.
 pub const CORRECTION_SWEEPS: [usize; 2] = [4, 16];
 /// Penetration above which the correction makes the larger number of sweeps, m. It occurs in a pile that is pressed
 /// hard, in which a correction takes many sweeps to propagate.
 const DEEP_M: f64 = 5e-5;
+/// Penetration above which the correction makes as many sweeps as the worst-case step permits, m. A light body between a
+/// heavy one and a wall takes about as many sweeps as the ratio of their masses; with fewer, it sinks in by millimetres.
+pub const VERY_DEEP_M: f64 = 2e-4;
+/// Maximum number of sweeps in any tick.
+const MAX_SWEEPS_OF_FEW: usize = 160;
 
 /// Position correction of one body.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +42,8 @@ pub struct BodyCorrection {
 /// Scratch memory of the correction.
 #[derive(Clone, Debug)]
 pub struct Correction {
+    /// Maximum number of manifolds in a tick.
+    capacity: usize,
     /// Correction of each body; of the last tick that had any if this one has none.
     corrections: Vec<BodyCorrection>,
     /// Whether this tick has corrections.
@@ -53,6 +61,7 @@ impl Correction {
     /// Preallocates memory for a scene with these numbers of manifolds and bodies.
     pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
         Self {
+            capacity: manifolds,
             corrections: vec![BodyCorrection::default(); bodies],
             is_active: false,
             sweeps: 0,
@@ -61,8 +70,8 @@ impl Correction {
         }
     }
 
-    /// Computes the corrections of this tick; returns whether there are any. Real-time: at most `CORRECTION_SWEEPS[1]`
-    /// passes over the manifolds.
+    /// Computes the corrections of this tick; returns whether there are any. Real-time: at most the cost of
+    /// `CORRECTION_SWEEPS[1]` passes over as many manifolds as the capacity.
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &[Manifold],
@@ -79,13 +88,29 @@ impl Correction {
         }
         self.multipliers.clear();
         self.multipliers.resize(manifolds.len(), [0.0; 2]);
-        self.sweeps = CORRECTION_SWEEPS[usize::from(min_clearance_m < -DEEP_M || P::FORCED)];
+        self.sweeps = self.number_of_sweeps::<P>(min_clearance_m, manifolds.len());
         for _ in 0..self.sweeps {
             for (index, manifold) in manifolds.iter().enumerate() {
                 self.relax(index, manifold, solver_bodies);
             }
         }
         true
+    }
+
+    /// Returns the number of sweeps for the smallest clearance, m. More than `CORRECTION_SWEEPS[1]` sweeps cost no more
+    /// than these over as many manifolds as the capacity; the worst-case step makes sweeps of that cost even if its scene
+    /// has fewer pairs.
+    fn number_of_sweeps<P: Policy>(&self, min_clearance_m: f64, manifolds: usize) -> usize {
+        let [few, many] = CORRECTION_SWEEPS;
+        if P::FORCED {
+            (many * self.capacity).div_ceil(manifolds.max(1))
+        } else if min_clearance_m < -VERY_DEEP_M {
+            (many * self.capacity / manifolds.max(1)).clamp(many, MAX_SWEEPS_OF_FEW)
+        } else if min_clearance_m < -DEEP_M {
+            many
+        } else {
+            few
+        }
     }
 
     /// Returns the correction of a body in this tick.

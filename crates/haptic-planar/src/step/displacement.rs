@@ -152,7 +152,10 @@ pub(super) fn clamp_to_toi<P: Policy>(
         let moved = &mut workspace.solver_bodies.all[body];
         let reach = motion_reach_m(scene, body, moved);
         let curved_m = 0.5 * moved.rotation_step_rad * moved.rotation_step_rad * scene.bodies[body].reach_m;
-        let rotates_far = moved.rotation_step_rad.abs() > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
+        // An impact can reverse a rotation within the tick, so that little of it is left at the end.
+        let after_impact_rad = if moved.had_impact { moved.angular_velocity.abs() * TICK_S } else { 0.0 };
+        let rotation_rad = moved.rotation_step_rad.abs().max(after_impact_rad);
+        let rotates_far = rotation_rad > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
         let rotates_fast = rotates_far || curved_m > CURVED_M;
         moved.only_rotates_fast = rotates_fast && reach <= FAST_M && !moved.had_impact && !P::FORCED;
         moved.is_fast = reach > FAST_M || rotates_fast || P::FORCED;
@@ -386,9 +389,11 @@ fn shorter_force(workspace: &mut Workspace, coupling: &ImplicitCoupling, force: 
     let tool = &workspace.solver_bodies.all[coupling.body()];
     // The force does not include the position correction.
     let correction = workspace.correction.of(coupling.body());
-    let whole = coupling
-        .handle_displacement(tool.displacement - correction.displacement, tool.rotation_step_rad - correction.angle);
-    coupling.force_of_shorter_motion(force, whole * (1.0 - fraction), tool.is_free_motion)
+    let (displacement, angle) =
+        (tool.displacement - correction.displacement, tool.rotation_step_rad - correction.angle);
+    let whole = coupling.handle_displacement(displacement, angle);
+    let step = coupling.handle_displacement(displacement * fraction, angle * fraction);
+    coupling.force_of_shorter_motion(force, [whole, step], tool.is_free_motion)
 }
 
 /// Ends the tick of each island after its fraction, and slows blocked bodies.

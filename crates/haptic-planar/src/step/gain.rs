@@ -2,12 +2,16 @@
 //!
 //! A tick that satisfies all its laws gains nothing. Three things can add energy nevertheless: loads whose sweeps ended
 //! before they converged, the position correction, which lifts bodies against gravity and stretches the coupling without
-//! doing so by a force, and impacts on bodies that carry load. What an island of touching bodies gained is taken off its
-//! kinetic energy at the end of the tick.
+//! doing so by a force, and impacts on bodies that carry load. A fourth is a handle off the centre of a tool that rotates
+//! by radians in a tick, for which the coupling force does not fit the motion. What an island of touching bodies gained
+//! is taken off its kinetic energy at the end of the tick. Where the kinetic energy is not enough, the tick of the island
+//! ends early, as in [`clamp_to_toi`](super::displacement::clamp_to_toi): a short enough motion gains nothing.
 
 use crate::scene::Scene;
 use crate::solve::coupling::ImplicitCoupling;
 use crate::solve::impact_queue::ImpactTotals;
+use crate::solve::islands::Islands;
+use crate::solve::policy::Policy;
 use crate::solve::position_correction::BodyCorrection;
 use crate::solve::solver_body::SolverBody;
 use crate::state::State;
@@ -20,8 +24,14 @@ const MIN_GAIN_J: f64 = 1e-13;
 /// hundred times the rounding error of the balance.
 const GAIN_FRACTION: f64 = 1e-13;
 
-/// Correction of a body in one tick that need not be paid for, m, so that bodies that overlap at rest are pushed apart.
+/// Correction of a body in one tick that an island at rest need not pay for, m, so that bodies that a scene puts into each
+/// other are pushed apart.
 const FREE_CORRECTION_M: f64 = 5e-6;
+/// Energy that an island has available in a tick below which it is at rest, J.
+const REST_J: f64 = 1e-12;
+
+/// Maximum number of times that the tick of an island is halved because its kinetic energy cannot pay for its gain.
+const MAX_HALVINGS: usize = 6;
 
 /// Energy balance of one body in this tick.
 #[derive(Clone, Copy, Debug)]
@@ -60,15 +70,27 @@ pub(super) fn balance(
     sum
 }
 
-/// Whether an island can have gained energy in this tick: there was an impact, a correction or a time of impact, or the
-/// contacts were not solved exactly. A tick without any of these satisfies all its laws.
-pub(super) fn can_gain(workspace: &Workspace, impacts: &ImpactTotals) -> bool {
-    let Workspace { work, contact_solver, .. } = workspace;
-    impacts.count > 0 || work.corrections > 0 || work.advances > 0 || !contact_solver.is_exact
+/// Whether an island can have gained energy in this tick: there was an impact, a correction or a time of impact, the
+/// contacts were not solved exactly, or the coupling force does not fit the rotation of the tool. A tick without any of
+/// these satisfies all its laws. `force` is the coupling force on the tool, world, N.
+pub(super) fn can_gain(
+    workspace: &Workspace,
+    impacts: &ImpactTotals,
+    coupling: Option<&ImplicitCoupling>,
+    force: Vector2<f64>,
+) -> bool {
+    let Workspace { work, contact_solver, solver_bodies, .. } = workspace;
+    impacts.count > 0
+        || work.corrections > 0
+        || work.advances > 0
+        || !contact_solver.is_exact
+        || coupling.is_some_and(|coupling| coupling.has_wrong_arm(&solver_bodies.all[coupling.body()], force))
 }
 
 /// Reduces the position correction of each island to what the island can pay for: with its kinetic energy and with the
-/// energy that it lost in this tick. Real-time: one pass over the manifolds and two over the dynamic bodies.
+/// energy that it lost in this tick. Without this, a pile that a hand presses would gain what the correction lifts. Only
+/// an island at rest, without the held tool, need not pay for [`FREE_CORRECTION_M`]. Real-time: one pass over the
+/// manifolds and three over the dynamic bodies.
 pub(super) fn limit_correction(
     scene: &Scene,
     state: &State,
@@ -91,7 +113,10 @@ pub(super) fn limit_correction(
             let size =
                 correction.of(body).displacement.norm() + correction.of(body).angle.abs() * scene.bodies[body].reach_m;
             if size > 0.0 {
-                islands.limit(body, (available.max(0.0) / rise).max((FREE_CORRECTION_M / size).min(1.0)));
+                let held = coupling.map(|coupling| islands.root(coupling.body()));
+                let is_free = available < REST_J && held != Some(islands.root(body));
+                let free = if is_free { (FREE_CORRECTION_M / size).min(1.0) } else { 0.0 };
+                islands.limit(body, (available.max(0.0) / rise).max(free));
             }
         }
     }
@@ -110,22 +135,24 @@ fn move_back(body: &mut SolverBody, correction: BodyCorrection, part: f64) {
     body.rotation_step_rad -= correction.angle * part;
 }
 
-/// Takes the energy that each island gained in this tick off its kinetic energy. Real-time: one pass over the manifolds
-/// and two over the dynamic bodies.
+/// Takes the energy that each island gained in this tick off its kinetic energy, and shortens the tick of the islands
+/// that have too little. Returns the coupling force on the tool, world, N, which is `force` unless the tool's motion is
+/// shortened. Real-time: one pass over the manifolds, and at most 4 [`MAX_HALVINGS`] + 8 over the dynamic bodies.
 #[inline(never)]
-pub(super) fn limit_gain(
+pub(super) fn limit_gain<P: Policy>(
     scene: &Scene,
     state: &State,
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
-    force: Vector2<f64>,
-) {
+    mut force: Vector2<f64>,
+) -> Vector2<f64> {
     let Workspace { islands, manifolds, solver_bodies, .. } = workspace;
     islands.find(manifolds.iter(), &solver_bodies.all, &scene.dynamic_bodies);
-    for &body in &scene.dynamic_bodies {
-        let sum = balance(scene, state, &solver_bodies.all, coupling, force, body);
-        islands.add(body, [sum.gain_j - GAIN_FRACTION * sum.turnover_j, sum.kinetic_j]);
+    add_balances(scene, state, workspace, coupling, force);
+    if has_any_unpaid_gain(scene, workspace) || P::FORCED {
+        force = shorten_unpaid::<P>(scene, state, workspace, coupling, force);
     }
+    let Workspace { islands, solver_bodies, .. } = workspace;
     for &body in &scene.dynamic_bodies {
         let [gain, kinetic] = islands.sums(body);
         if gain > MIN_GAIN_J {
@@ -134,4 +161,94 @@ pub(super) fn limit_gain(
             solver_bodies.all[body].angular_velocity *= slowed;
         }
     }
+    force
+}
+
+/// Adds the gain of each body beyond rounding and its kinetic energy, J, to the sums of its island.
+fn add_balances(
+    scene: &Scene,
+    state: &State,
+    workspace: &mut Workspace,
+    coupling: Option<&ImplicitCoupling>,
+    force: Vector2<f64>,
+) {
+    let Workspace { islands, solver_bodies, .. } = workspace;
+    for &body in &scene.dynamic_bodies {
+        let sum = balance(scene, state, &solver_bodies.all, coupling, force, body);
+        islands.add(body, [sum.gain_j - GAIN_FRACTION * sum.turnover_j, sum.kinetic_j]);
+    }
+}
+
+/// Shortens the tick of the islands whose kinetic energy cannot pay for what they gained without the position correction,
+/// and renews the sums of all islands. The correction has a limit of its own, [`limit_correction`]. Returns the coupling
+/// force on the tool, world, N.
+#[cold]
+fn shorten_unpaid<P: Policy>(
+    scene: &Scene,
+    state: &State,
+    workspace: &mut Workspace,
+    coupling: Option<&ImplicitCoupling>,
+    mut force: Vector2<f64>,
+) -> Vector2<f64> {
+    move_all(scene, workspace, 1.0);
+    for _ in 0..MAX_HALVINGS {
+        workspace.islands.clear_sums(&scene.dynamic_bodies);
+        add_balances(scene, state, workspace, coupling, force);
+        if !has_any_unpaid_gain(scene, workspace) && !P::FORCED {
+            break;
+        }
+        force = halve_motions::<P>(scene, state, workspace, coupling, force);
+    }
+    move_all(scene, workspace, -1.0);
+    workspace.islands.clear_sums(&scene.dynamic_bodies);
+    add_balances(scene, state, workspace, coupling, force);
+    force
+}
+
+/// Moves all bodies back by a part of their corrections.
+fn move_all(scene: &Scene, workspace: &mut Workspace, part: f64) {
+    let Workspace { solver_bodies, correction, .. } = workspace;
+    for &body in &scene.dynamic_bodies {
+        move_back(&mut solver_bodies.all[body], correction.of(body), part);
+    }
+}
+
+fn has_any_unpaid_gain(scene: &Scene, workspace: &mut Workspace) -> bool {
+    scene.dynamic_bodies.iter().any(|&body| has_unpaid_gain(&mut workspace.islands, body))
+}
+
+/// Whether the island of a body gained more than its kinetic energy.
+fn has_unpaid_gain(islands: &mut Islands, body: usize) -> bool {
+    let [gain, kinetic] = islands.sums(body);
+    gain > MIN_GAIN_J && gain > kinetic
+}
+
+/// Halves the motion of the islands that gained more than their kinetic energy: displacement and change of velocity.
+/// Returns the coupling force on the tool for its present motion, world, N.
+#[cold]
+fn halve_motions<P: Policy>(
+    scene: &Scene,
+    state: &State,
+    workspace: &mut Workspace,
+    coupling: Option<&ImplicitCoupling>,
+    mut force: Vector2<f64>,
+) -> Vector2<f64> {
+    let Workspace { islands, solver_bodies, correction, .. } = workspace;
+    for &body in &scene.dynamic_bodies {
+        if !has_unpaid_gain(islands, body) && !P::FORCED {
+            continue;
+        }
+        let (start, moved) = (&state.bodies[body], &mut solver_bodies.all[body]);
+        if let Some(coupling) = coupling.filter(|coupling| coupling.body() == body) {
+            let whole = coupling.handle_displacement(moved.displacement, moved.rotation_step_rad);
+            let half = coupling.handle_displacement(moved.displacement * 0.5, moved.rotation_step_rad * 0.5);
+            force = coupling.force_of_shorter_motion(force, [whole, half], moved.is_free_motion);
+        }
+        moved.displacement *= 0.5;
+        moved.rotation_step_rad *= 0.5;
+        moved.velocity = (start.velocity_m_per_s + moved.velocity) * 0.5;
+        moved.angular_velocity = (start.angular_velocity_rad_per_s + moved.angular_velocity) * 0.5;
+        correction.scale(body, 0.5);
+    }
+    force
 }

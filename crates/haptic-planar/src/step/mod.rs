@@ -93,9 +93,11 @@ fn step<P: Policy>(
         limit_correction(scene, state, workspace, coupling.as_ref(), force_on_tool);
     }
     let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool);
-    if can_gain(workspace, &impacts) || P::FORCED {
-        limit_gain(scene, state, workspace, coupling.as_ref(), force_on_tool);
-    }
+    let force_on_tool = if can_gain(workspace, &impacts, coupling.as_ref(), force_on_tool) || P::FORCED {
+        limit_gain::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool)
+    } else {
+        force_on_tool
+    };
     state.integrate_positions(scene, &workspace.solver_bodies.all);
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
