@@ -31,7 +31,7 @@ const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
 
 /// Maximum number of linear solves for the free motions of a tick beyond one for each of them: a free motion takes two to
 /// four for a handle off centre.
-pub const MAX_SOLVES: usize = 24;
+pub const MAX_SOLVES: usize = 64;
 /// Error of the rotation in a free motion that is tolerated, rad. With a larger one, a handle off centre would gain or
 /// lose energy.
 const ROTATION_TOLERANCE_RAD: f64 = 1e-15;

@@ -71,7 +71,8 @@ pub(super) fn balance(
 }
 
 /// Whether an island can have gained energy in this tick: there was an impact, a correction or a time of impact, the
-/// contacts were not solved exactly, or the coupling force does not fit the rotation of the tool. A tick without any of
+/// contacts were not solved exactly, or the coupling force does not fit the rotation of the tool, perhaps because the
+/// solves of its free motions were used up. A tick without any of
 /// these satisfies all its laws. `force` is the coupling force on the tool, world, N.
 pub(super) fn can_gain(
     workspace: &Workspace,
@@ -79,8 +80,9 @@ pub(super) fn can_gain(
     coupling: Option<&ImplicitCoupling>,
     force: Vector2<f64>,
 ) -> bool {
-    let Workspace { work, contact_solver, solver_bodies, .. } = workspace;
+    let Workspace { work, contact_solver, solver_bodies, solves_left, .. } = workspace;
     impacts.count > 0
+        || *solves_left == 0
         || work.corrections > 0
         || work.advances > 0
         || !contact_solver.is_exact
