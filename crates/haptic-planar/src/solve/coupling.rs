@@ -339,12 +339,16 @@ impl ImplicitCoupling {
         if self.is_central && self.fraction >= 1.0 && self.is_far_from_limit(step) {
             return Refinement::None;
         }
-        let force = self.force_of(step);
-        let arm = if self.is_central { self.arm_m } else { secant_arm(self.start_arm_m, rotation) };
-        let wrong_arm = !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let end = self.limited_part(self.stretch_m - step);
         let change = self.limited_part(self.hand_displacement_m - step);
         let wanted = end * self.stiffness + change * (self.damping / TICK_S);
+        let force = if self.is_plain() && self.constrained.is_none() {
+            wanted * self.fraction + self.extra_force
+        } else {
+            self.force_of(step)
+        };
+        let arm = if self.is_central { self.arm_m } else { secant_arm(self.start_arm_m, rotation) };
+        let wrong_arm = !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let size = wanted.norm();
         let fraction = if size > self.max_force_n { self.max_force_n / size } else { 1.0 };
         let error = wanted * fraction - self.limited_part(force);
@@ -523,7 +527,7 @@ impl ImplicitCoupling {
     ) -> Option<FreeMotion> {
         if self.is_plain() && !P::FORCED {
             let motion = self.plain_motion(velocity_of(start), impulse, 1.0);
-            return self.keeps_limit(motion.displacement()).then_some(motion);
+            return if self.keeps_limit(motion.displacement()) { Some(motion) } else { None };
         }
         self.matrix_motion::<P>(start, impulse, solves_left)
     }

@@ -49,7 +49,7 @@ const SAME_SIDE_OF_FIXED: f64 = 0.9;
 const SLIDE_PASSES: usize = 2;
 
 /// Sets the displacement of each body and returns the coupling force on the tool, world, N.
-#[inline(never)]
+#[inline]
 pub(super) fn integrate_displacements<P: Policy>(
     scene: &Scene,
     state: &State,
@@ -159,9 +159,19 @@ pub(super) fn clamp_to_toi<P: Policy>(
         moved.is_blocked = false;
         any |= moved.is_fast;
     }
-    if !any {
-        return force;
-    }
+    if any { clamp_fast_islands::<P>(scene, state, workspace, coupling, force) } else { force }
+}
+
+/// Does what [`clamp_to_toi`] does if a body is fast.
+#[cold]
+#[inline(never)]
+fn clamp_fast_islands<P: Policy>(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    coupling: Option<&ImplicitCoupling>,
+    force: Vector2<f64>,
+) -> Vector2<f64> {
     require_aabbs_of_fast_bodies::<P>(scene, state, workspace);
     let held = coupling.map(ImplicitCoupling::body);
     let farthest_m = find_safe_fractions::<P>(scene, state, workspace, held);
@@ -171,7 +181,6 @@ pub(super) fn clamp_to_toi<P: Policy>(
 }
 
 /// Finds the near pairs along the displacement of each fast body, as far as they can be looked up.
-#[cold]
 fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let Workspace { solver_bodies, look_ups, .. } = workspace;
     for &body in &scene.dynamic_bodies {
@@ -208,7 +217,6 @@ fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, wor
 /// - Forces act for the same fraction of the tick, so that they cannot accumulate velocity without motion.
 /// - A body that an obstacle leaves less than [`MIN_FRACTION`] loses its velocity down to [`SLOWED_M`] per tick, so it
 ///   is not fast in the next tick unless the forces of that tick make it so.
-#[cold]
 fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace, held: Option<usize>) -> f64 {
     let mut budget = ToiBudget::after_impacts();
     let mut farthest_m: f64 = 0.0;
