@@ -299,13 +299,17 @@ impl ImplicitCoupling {
     /// tangents of the contacts that did not slip. Returns whether the tool is free in some of the others, so that the
     /// coupling must be applied again. Only for a coupling within its force limit. Real-time: one pass over the
     /// manifolds.
+    #[inline]
     pub fn constrain(&mut self, manifolds: &[Manifold]) -> bool {
         let was_loaded = |manifold: &Manifold| {
             manifold.involves(self.tool.body) && (manifold.last.normal[0] > 0.0 || manifold.last.normal[1] > 0.0)
         };
-        if self.fraction < 1.0 || !manifolds.iter().any(was_loaded) {
-            return false;
-        }
+        self.fraction >= 1.0 && manifolds.iter().any(was_loaded) && self.constrain_loaded(manifolds)
+    }
+
+    /// Does what [`Self::constrain`] does if a contact of the tool carried load.
+    #[inline(never)]
+    fn constrain_loaded(&mut self, manifolds: &[Manifold]) -> bool {
         let start = self.limited_part(self.stretch_m - self.hand_displacement_m);
         if start.norm() * self.stiffness > self.max_force_n {
             return false;

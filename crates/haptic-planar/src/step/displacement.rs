@@ -94,8 +94,10 @@ fn move_tool_freely<P: Policy>(
     let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
     let impulse = Vector3::new(weight.x, weight.y, 0.0);
     let start = &state.bodies[coupling.body()];
-    let mut free = coupling.free_motion::<P>(start, impulse, &mut workspace.solves_left)?;
-    slide_off_fixed_bodies::<P>(workspace, coupling, start, &mut free)?;
+    // Used in place: the motion is large, and `?` would copy it.
+    let mut motion = coupling.free_motion::<P>(start, impulse, &mut workspace.solves_left);
+    let free = motion.as_mut()?;
+    slide_off_fixed_bodies::<P>(workspace, coupling, start, free)?;
     if !P::FORCED {
         let tool = &mut workspace.solver_bodies.all[coupling.body()];
         (tool.velocity, tool.angular_velocity) = (free.end.xy(), free.end.z);
@@ -466,6 +468,7 @@ fn velocity_reach_m(scene: &Scene, body: usize, velocity: Vector2<f64>, angular_
 
 /// Replaces midpoint displacements that would penetrate another body with those of backward Euler. The midpoint
 /// displacement lags behind that for which the contacts were solved.
+#[inline(always)]
 fn use_end_velocity_where_penetrating(workspace: &mut Workspace) {
     let bodies = &mut workspace.solver_bodies.all;
     for manifold in &workspace.manifolds {
