@@ -77,7 +77,7 @@ impl State {
 
     /// Moves the dynamic bodies by the displacements of a tick and sets their velocities. Real-time: one pass over the
     /// dynamic bodies and their pieces.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn integrate_positions(&mut self, scene: &Scene, solver_bodies: &[SolverBody]) {
         for &body in &scene.dynamic_bodies {
             let solved = &solver_bodies[body];
@@ -95,7 +95,7 @@ impl State {
     }
 
     /// Updates the energy balance after the bodies have moved. Real-time: one pass over bodies and manifolds.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update_energy(&mut self, scene: &Scene, tick: &TickEnergy) {
         let TickEnergy { solver_bodies, manifolds, coupling, impacts, force_on_tool } = *tick;
         for manifold in manifolds {

@@ -379,13 +379,19 @@ pub fn collide_after_rotation(
     budget: &mut ToiBudget,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let angular_speed = angular_speed(a, b);
-    if angular_speed * TICK_S < MIN_ROTATION_RAD {
+    // A pair that overlaps has met. The velocity of one under load is not known before the contact solve.
+    let least_m = if near.had_contact_load { MAX_LOADED_GAP_M } else { -MAX_MISSED_M };
+    let has_met = start.is_some_and(|start| start.apart_m < least_m);
+    let least_rad = if start.is_some() { MIN_ROTATION_RAD } else { MIN_UNSEEN_ROTATION_RAD };
+    if angular_speed * TICK_S < least_rad || has_met {
         return None;
     }
     collide_rotated(a, b, angular_speed, start, (near, reach_m), cache, budget)
 }
 
-/// Does what [`collide_after_rotation`] does, for a pair of which one side rotates at `angular_speed`, rad/s.
+/// Does what [`collide_after_rotation`] does, for a pair that has not met and of which one side rotates at
+/// `angular_speed`, rad/s.
+#[inline(never)]
 fn collide_rotated(
     a: &PairSide,
     b: &PairSide,
@@ -401,10 +407,7 @@ fn collide_rotated(
         Some(start) => may_meet(a, b, start, rotation_rad, reach_m),
         None => rotation_rad > MIN_UNSEEN_ROTATION_RAD && !boxes_stay_apart(a, b, TICK_S, rotation_speed(a, b)),
     };
-    // A pair that overlaps has met. The velocity of one under load is not known before the contact solve.
-    let least_m = if near.had_contact_load { MAX_LOADED_GAP_M } else { -MAX_MISSED_M };
-    let has_met = start.is_some_and(|start| start.apart_m < least_m);
-    if start_s * angular_speed < MIN_ROTATION_RAD || !may_meet || has_met {
+    if start_s * angular_speed < MIN_ROTATION_RAD || !may_meet {
         return None;
     }
     let longest_s = MAX_POSE_STEP_RAD / angular_speed;

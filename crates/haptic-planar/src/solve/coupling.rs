@@ -307,13 +307,17 @@ impl ImplicitCoupling {
     /// tangents of the contacts that did not slip. Returns whether the tool is free in some of the others, so that the
     /// coupling must be applied again. Only for a coupling within its force limit. Real-time: one pass over the
     /// manifolds.
+    #[inline]
     pub fn constrain(&mut self, manifolds: &[Manifold]) -> bool {
         let was_loaded = |manifold: &Manifold| {
             manifold.involves(self.tool.body) && (manifold.last.normal[0] > 0.0 || manifold.last.normal[1] > 0.0)
         };
-        if self.fraction < 1.0 || !manifolds.iter().any(was_loaded) {
-            return false;
-        }
+        self.fraction >= 1.0 && manifolds.iter().any(was_loaded) && self.constrain_loaded(manifolds)
+    }
+
+    /// Does what [`Self::constrain`] does if a contact of the tool carried load.
+    #[inline(never)]
+    fn constrain_loaded(&mut self, manifolds: &[Manifold]) -> bool {
         let start = self.limited_part(self.stretch_m - self.hand_displacement_m);
         if start.norm() * self.stiffness > self.max_force_n {
             return false;
@@ -347,12 +351,16 @@ impl ImplicitCoupling {
         if self.is_central && self.fraction >= 1.0 && self.is_far_from_limit(step) {
             return Refinement::None;
         }
-        let force = self.force_of(step);
-        let arm = if self.is_central { self.arm_m } else { secant_arm(self.start_arm_m, rotation) };
-        let wrong_arm = !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let end = self.limited_part(self.stretch_m - step);
         let change = self.limited_part(self.hand_displacement_m - step);
         let wanted = end * self.stiffness + change * (self.damping / TICK_S);
+        let force = if self.is_plain() && self.constrained.is_none() {
+            wanted * self.fraction + self.extra_force
+        } else {
+            self.force_of(step)
+        };
+        let arm = if self.is_central { self.arm_m } else { secant_arm(self.start_arm_m, rotation) };
+        let wrong_arm = !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let size = wanted.norm();
         let fraction = if size > self.max_force_n { self.max_force_n / size } else { 1.0 };
         let error = wanted * fraction - self.limited_part(force);
@@ -534,7 +542,7 @@ impl ImplicitCoupling {
     ) -> Option<FreeMotion> {
         if self.is_plain() && !P::FORCED {
             let motion = self.plain_motion(velocity_of(start), impulse, 1.0);
-            return self.keeps_limit(motion.displacement()).then_some(motion);
+            return if self.keeps_limit(motion.displacement()) { Some(motion) } else { None };
         }
         self.matrix_motion::<P>(start, impulse, solves_left)
     }

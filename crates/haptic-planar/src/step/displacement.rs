@@ -49,7 +49,7 @@ const SAME_SIDE_OF_FIXED: f64 = 0.9;
 const SLIDE_PASSES: usize = 2;
 
 /// Sets the displacement of each body and returns the coupling force on the tool, world, N.
-#[inline(never)]
+#[inline]
 pub(super) fn integrate_displacements<P: Policy>(
     scene: &Scene,
     state: &State,
@@ -94,8 +94,10 @@ fn move_tool_freely<P: Policy>(
     let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
     let impulse = Vector3::new(weight.x, weight.y, 0.0);
     let start = &state.bodies[coupling.body()];
-    let mut free = coupling.free_motion::<P>(start, impulse, &mut workspace.solves_left)?;
-    slide_off_fixed_bodies::<P>(workspace, coupling, start, &mut free)?;
+    // Used in place: the motion is large, and `?` would copy it.
+    let mut motion = coupling.free_motion::<P>(start, impulse, &mut workspace.solves_left);
+    let free = motion.as_mut()?;
+    slide_off_fixed_bodies::<P>(workspace, coupling, start, free)?;
     if !P::FORCED {
         let tool = &mut workspace.solver_bodies.all[coupling.body()];
         (tool.velocity, tool.angular_velocity) = (free.end.xy(), free.end.z);
@@ -162,9 +164,19 @@ pub(super) fn clamp_to_toi<P: Policy>(
         moved.is_blocked = false;
         any |= moved.is_fast;
     }
-    if !any {
-        return force;
-    }
+    if any { clamp_fast_islands::<P>(scene, state, workspace, coupling, force) } else { force }
+}
+
+/// Does what [`clamp_to_toi`] does if a body is fast.
+#[cold]
+#[inline(never)]
+fn clamp_fast_islands<P: Policy>(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    coupling: Option<&ImplicitCoupling>,
+    force: Vector2<f64>,
+) -> Vector2<f64> {
     require_aabbs_of_fast_bodies::<P>(scene, state, workspace);
     let held = coupling.map(ImplicitCoupling::body);
     let farthest_m = find_safe_fractions::<P>(scene, state, workspace, held);
@@ -174,7 +186,6 @@ pub(super) fn clamp_to_toi<P: Policy>(
 }
 
 /// Finds the near pairs along the displacement of each fast body, as far as they can be looked up.
-#[cold]
 fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let Workspace { solver_bodies, look_ups, .. } = workspace;
     for &body in &scene.dynamic_bodies {
@@ -211,7 +222,6 @@ fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, wor
 /// - Forces act for the same fraction of the tick, so that they cannot accumulate velocity without motion.
 /// - A body that an obstacle leaves less than [`MIN_FRACTION`] loses its velocity down to [`SLOWED_M`] per tick, so it
 ///   is not fast in the next tick unless the forces of that tick make it so.
-#[cold]
 fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace, held: Option<usize>) -> f64 {
     let mut budget = ToiBudget::after_impacts();
     let mut farthest_m: f64 = 0.0;
@@ -463,6 +473,7 @@ fn velocity_reach_m(scene: &Scene, body: usize, velocity: Vector2<f64>, angular_
 
 /// Replaces midpoint displacements that would penetrate another body with those of backward Euler. The midpoint
 /// displacement lags behind that for which the contacts were solved.
+#[inline(always)]
 fn use_end_velocity_where_penetrating(workspace: &mut Workspace) {
     let bodies = &mut workspace.solver_bodies.all;
     for manifold in &workspace.manifolds {

@@ -283,7 +283,7 @@ fn resolve<P: Policy>(
 
 /// Resolves impacts, then contacts, of a tick in which the tool does not fly in parts. `has_impacts` tells whether there
 /// are any impacts in the queue.
-#[inline]
+#[inline(always)]
 fn resolve_at_once<P: Policy>(
     scene: &Scene,
     state: &mut State,

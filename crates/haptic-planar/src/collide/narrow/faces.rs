@@ -76,7 +76,8 @@ pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near
     let (geometry, overlap_m) = clip_with_overlap(a, b, face, near)?;
     let certain =
         geometry.count == 2 && is_certain(geometry.gap_m[0].max(geometry.gap_m[1]), overlap_m - OVERLAP_TOLERANCE_M);
-    (certain || is_certain(face.separation_m, clearance_beside(of, other, face))).then_some(geometry)
+    let certain = certain || is_certain(face.separation_m, clearance_beside(of, other, face));
+    if certain { Some(geometry) } else { None }
 }
 
 /// Whether a separation s and a length δ prove that no other face is better; see [`collide_on_last_face`].
