@@ -695,12 +695,18 @@ impl ImplicitCoupling {
         self.fraction < 1.0 || self.force_steps > 0 || end.norm_squared() > reach_m * reach_m
     }
 
-    /// Whether the work of the coupling force at the handle may be wrong by more than [`REPEAT_J`], because the tool
-    /// rotates by another angle than that of the secant arm for which the force was computed. Only for a tick under
-    /// contact load; a free motion has the right arm.
+    /// Whether the force on the hand may not fit the motion of the tool in a tick under contact load: at the force limit,
+    /// because the solve used a predicted fraction of the gains, or if the work at the handle is wrong by more than
+    /// [`REPEAT_J`], because the tool rotates by another angle than that of the secant arm. A free motion always fits.
     #[inline]
-    pub fn has_wrong_arm(&self, tool: &SolverBody, force: Vector2<f64>) -> bool {
-        if self.is_central || tool.is_free_motion {
+    pub fn may_not_fit(&self, tool: &SolverBody, force: Vector2<f64>) -> bool {
+        if tool.is_free_motion {
+            return false;
+        }
+        if self.fraction < 1.0 || self.force_steps > 0 {
+            return true;
+        }
+        if self.is_central {
             return false;
         }
         let arm = secant_arm(self.start_arm_m, tool.rotation_step_rad);
