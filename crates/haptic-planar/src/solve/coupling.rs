@@ -478,8 +478,8 @@ impl ImplicitCoupling {
     }
 
     /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
-    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip on a
-    /// fixed body that would end against its mean direction ends at rest; one on a dynamic body is at most the mean one.
+    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip
+    /// with friction on a fixed body that would end against its mean direction ends at rest; one on a dynamic body is at most the mean one.
     /// Without the latter, a tool that sliding contacts hold would keep its velocity and reverse it in every tick. All
     /// only reduce the kinetic energy.
     fn settle(
@@ -504,7 +504,7 @@ impl ImplicitCoupling {
         }
         for manifold in manifolds.iter().filter(loaded) {
             let slides = matches!(manifold.mode, Mode::SlideForward(_) | Mode::SlideBack(_));
-            if slides && reverses_slip(manifold, body, [mean, end], solver_bodies) {
+            if slides && manifold.friction > 0.0 && reverses_slip(manifold, body, [mean, end], solver_bodies) {
                 let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
                 let row = manifold.slip_row(body);
                 if solver_bodies[other].inverse_mass > 0.0 {
@@ -729,12 +729,18 @@ impl ImplicitCoupling {
         self.fraction < 1.0 || self.force_steps > 0 || end.norm_squared() > reach_m * reach_m
     }
 
-    /// Whether the work of the coupling force at the handle may be wrong by more than [`REPEAT_J`], because the tool
-    /// rotates by another angle than that of the secant arm for which the force was computed. Only for a tick under
-    /// contact load; a free motion has the right arm.
+    /// Whether the force on the hand may not fit the motion of the tool in a tick under contact load: at the force limit,
+    /// because the solve used a predicted fraction of the gains, or if the work at the handle is wrong by more than
+    /// [`REPEAT_J`], because the tool rotates by another angle than that of the secant arm. A free motion always fits.
     #[inline]
-    pub fn has_wrong_arm(&self, tool: &SolverBody, force: Vector2<f64>) -> bool {
-        if self.is_central || tool.is_free_motion {
+    pub fn may_not_fit(&self, tool: &SolverBody, force: Vector2<f64>) -> bool {
+        if tool.is_free_motion {
+            return false;
+        }
+        if self.fraction < 1.0 || self.force_steps > 0 {
+            return true;
+        }
+        if self.is_central {
             return false;
         }
         let arm = secant_arm(self.start_arm_m, tool.rotation_step_rad);

@@ -1,11 +1,11 @@
 //! Energy that the islands of a tick gain, and its removal.
 //!
-//! A tick that satisfies all its laws gains nothing. Three things can add energy nevertheless: loads whose sweeps ended
-//! before they converged, the position correction, which lifts bodies against gravity and stretches the coupling without
-//! doing so by a force, and impacts on bodies that carry load. A fourth is a handle off the centre of a tool that rotates
-//! by radians in a tick, for which the coupling force does not fit the motion. What an island of touching bodies gained
-//! is taken off its kinetic energy at the end of the tick. Where the kinetic energy is not enough, the tick of the island
-//! ends early, as in [`clamp_to_toi`](super::displacement::clamp_to_toi): a short enough motion gains nothing.
+//! A tick that satisfies all its laws gains nothing. Four things can add energy nevertheless: loads whose sweeps ended
+//! before they converged; the position correction, which lifts bodies against gravity and stretches the coupling without
+//! doing so by a force; impacts on bodies that carry load; and a coupling force that does not fit the motion, at the force
+//! limit or at a handle off the centre of a tool that rotates by radians in a tick. What an island of touching bodies
+//! gained is taken off its kinetic energy at the end of the tick. Where the kinetic energy is not enough, the tick of the
+//! island ends early, as in [`clamp_to_toi`](super::displacement::clamp_to_toi): a short enough motion gains nothing.
 
 use crate::scene::Scene;
 use crate::solve::coupling::ImplicitCoupling;
@@ -71,8 +71,8 @@ pub(super) fn balance(
 }
 
 /// Whether an island can have gained energy in this tick: there was an impact, a correction or a time of impact, the
-/// contacts were not solved exactly, or the coupling force does not fit the rotation of the tool, perhaps because the
-/// solves of its free motions were used up. A tick without any of
+/// contacts were not solved exactly, the coupling force may not fit the motion of the tool, or the solves of its free
+/// motions were used up. A tick without any of
 /// these satisfies all its laws. `force` is the coupling force on the tool, world, N.
 pub(super) fn can_gain(
     workspace: &Workspace,
@@ -86,7 +86,7 @@ pub(super) fn can_gain(
         || work.corrections > 0
         || work.advances > 0
         || !contact_solver.is_exact
-        || coupling.is_some_and(|coupling| coupling.has_wrong_arm(&solver_bodies.all[coupling.body()], force))
+        || coupling.is_some_and(|coupling| coupling.may_not_fit(&solver_bodies.all[coupling.body()], force))
 }
 
 /// Reduces the position correction of each island to what the island can pay for: with its kinetic energy and with the
