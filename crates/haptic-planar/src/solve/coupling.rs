@@ -46,11 +46,14 @@ pub const MAX_REPEATS: usize = 4;
 /// Number of sweeps in a tick after which it is not solved again: sweeps over a pile are not exact enough to tell whether
 /// another solve would be better.
 pub const REPEAT_SWEEPS: usize = 8;
-/// Rotation above which the last repetition of a tick under contact load uses the arm at the start of the tick, rad. A
-/// light tool on a stiff spring can rotate by radians; then the secant arms of the repetitions need not converge, and
-/// with a wrong one the force moves the tool against itself at the start of the tick, so that no part of the tick is
-/// passive. With the arm of the start, a short enough part of it is.
+/// Largest rotation for which a tick under contact load uses the secant arm, rad. A light tool on a stiff spring can rotate
+/// by radians; then the secant arms of the repetitions need not converge, and with a wrong one the force moves the tool
+/// against itself at the start of the tick, so that no part of the tick is passive. With an arm close to that of the
+/// start, a short enough part of it is.
 const MAX_SECANT_ROTATION_RAD: f64 = 0.5;
+/// Ratio of the kinetic energy of a loaded tool's mean velocity to that of its end velocity below which the tool stands
+/// still. A tool that a spring turns back is that slow in its mean in one tick of a thousand at most.
+const STANDING_FRACTION: f64 = 1e-6;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
 const REPEAT_J: f64 = 1e-11;
 /// Relative error of the saturated force above which a tick under contact load is solved again.
@@ -90,8 +93,6 @@ pub struct ImplicitCoupling {
     extra_force: Vector2<f64>,
     /// Number of times that the error of the force was applied since the coupling was last computed.
     force_steps: usize,
-    /// Number of times that the arm was improved in this tick.
-    arm_repeats: usize,
     /// Constrained directions of a tick under contact load; `None` for backward Euler in all directions.
     constrained: Option<Constrained>,
     /// Velocity at the start of the tick (x, y, angle), world, m/s and rad/s.
@@ -178,7 +179,7 @@ impl ImplicitCoupling {
         let stretch = input.hand_m - (body_state.centre_m + start_arm);
         let is_central = tool.handle_m.x == 0.0 && tool.handle_m.y == 0.0;
         let arm =
-            if is_central { start_arm } else { secant_arm(start_arm, body_state.angular_velocity_rad_per_s * TICK_S) };
+            if is_central { start_arm } else { loaded_arm(start_arm, body_state.angular_velocity_rad_per_s * TICK_S) };
         let hand_displacement = input.hand_m - input.hand_before_m;
         let handle_displacement =
             (body_state.velocity_m_per_s + spin_cross(body_state.angular_velocity_rad_per_s, arm)) * TICK_S;
@@ -204,7 +205,6 @@ impl ImplicitCoupling {
             fraction_search: FixedPoint::from(fraction),
             extra_force: Vector2::zeros(),
             force_steps: 0,
-            arm_repeats: 0,
             constrained: None,
             start: vector3(body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s),
             forced: vector3(forced.velocity, forced.angular_velocity),
@@ -359,7 +359,7 @@ impl ImplicitCoupling {
         } else {
             self.force_of(step)
         };
-        let arm = if self.is_central { self.arm_m } else { secant_arm(self.start_arm_m, rotation) };
+        let arm = if self.is_central { self.arm_m } else { loaded_arm(self.start_arm_m, rotation) };
         let wrong_arm = !self.is_central && force.norm() * (arm - self.arm_m).norm() * rotation.abs() > REPEAT_J;
         let size = wanted.norm();
         let fraction = if size > self.max_force_n { self.max_force_n / size } else { 1.0 };
@@ -380,9 +380,7 @@ impl ImplicitCoupling {
             let is_final = self.is_central && error.norm() * left < REPEAT_FRACTION * (size * fraction);
             return Refinement::Force { change_n: error, is_final };
         }
-        self.arm_repeats += 1;
-        let is_hopeless = self.arm_repeats == MAX_REPEATS && rotation.abs() > MAX_SECANT_ROTATION_RAD;
-        self.arm_m = if is_hopeless { self.start_arm_m } else { arm };
+        self.arm_m = arm;
         if wrong_force {
             self.constrained = None;
             self.fraction_search.improve(fraction);
@@ -478,10 +476,10 @@ impl ImplicitCoupling {
     }
 
     /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
-    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip
-    /// with friction on a fixed body that would end against its mean direction ends at rest; one on a dynamic body is at most the mean one.
-    /// Without the latter, a tool that sliding contacts hold would keep its velocity and reverse it in every tick. All
-    /// only reduce the kinetic energy.
+    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip with
+    /// friction on a fixed body that would end against its mean direction ends at rest. A tool that the contacts hold in
+    /// all directions, although not all of them are constrained, would reverse its velocity in every tick and never move;
+    /// it ends with the mean velocity. All of this only reduces the kinetic energy.
     fn settle(
         &self,
         mut constrained: Constrained,
@@ -503,18 +501,21 @@ impl ImplicitCoupling {
             }
         }
         for manifold in manifolds.iter().filter(loaded) {
+            let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
             let slides = matches!(manifold.mode, Mode::SlideForward(_) | Mode::SlideBack(_));
-            if slides && manifold.friction > 0.0 && reverses_slip(manifold, body, [mean, end], solver_bodies) {
-                let other = manifold.bodies[usize::from(manifold.bodies[0] == body)];
+            if slides
+                && manifold.friction > 0.0
+                && solver_bodies[other].inverse_mass == 0.0
+                && let Some(direction) = constrained.add(manifold.slip_row(body))
+            {
                 let row = manifold.slip_row(body);
-                if solver_bodies[other].inverse_mass > 0.0 {
-                    end = limit_new(&mut constrained, row, end, mean);
-                } else if let Some(direction) = constrained.add(row) {
+                if row.dot(&end) * row.dot(&mean) < 0.0 {
                     end = constrained.with_component(end, direction, 0.0);
                 }
             }
         }
-        end
+        let energy = |velocity: Vector3<f64>| velocity.dot(&constrained.momentum(velocity));
+        if energy(mean) < STANDING_FRACTION * energy(end) { mean } else { end }
     }
 
     /// Clips a force to the limit. On a rail, only the component along the rail is clipped, because the force of the
@@ -822,18 +823,10 @@ impl ImplicitCoupling {
     }
 }
 
-/// Whether the slip of a manifold of the tool would end against its mean direction, or would not be zero at the end of a
-/// tick without slip. `mean` is the mean velocity of the tool and `end` that at the end of the tick.
-fn reverses_slip(
-    manifold: &Manifold,
-    tool: usize,
-    [mean, end]: [Vector3<f64>; 2],
-    solver_bodies: &[SolverBody],
-) -> bool {
-    let outward = if manifold.bodies[1] == tool { 1.0 } else { -1.0 };
-    let mean_slip = manifold.slip_speed(solver_bodies);
-    let end_slip = mean_slip + outward * manifold.slip_row(tool).dot(&(end - mean));
-    mean_slip * end_slip < 0.0 || (mean_slip == 0.0 && end_slip != 0.0)
+/// Returns the arm of the handle in a tick under contact load in which the tool rotates by `rotation_rad`, world, m, from
+/// that at its start.
+fn loaded_arm(start_arm_m: Vector2<f64>, rotation_rad: f64) -> Vector2<f64> {
+    secant_arm(start_arm_m, rotation_rad.clamp(-MAX_SECANT_ROTATION_RAD, MAX_SECANT_ROTATION_RAD))
 }
 
 /// Limits the component of an end velocity along a row that was not constrained so far to that of the mean velocity, and

@@ -102,6 +102,23 @@ fn a_tool_on_a_rail_rings_down_without_numerical_damping() {
     }
 }
 
+#[test]
+fn a_tool_that_swings_along_a_smooth_floor_keeps_its_amplitude() {
+    let tool = with(body("tool", box_shape(0.02, 0.02), 0.0, 0.01), 0.1, 0.0, 0.0);
+    let mut lab = Lab::new(&scene(0.0, vec![floor(0.0, 0.0), tool], Some("tool"))).gains(5000.0, 0.0);
+    for _ in 0..50 {
+        lab.hand(vector![0.0, 0.009]);
+    }
+    let mut last_m = 0.0_f64;
+    for tick in 0..2000 {
+        lab.hand(vector![0.005, 0.009]);
+        if tick >= 1900 {
+            last_m = last_m.max((lab.body("tool").centre_m.x - 0.005).abs());
+        }
+    }
+    assert_near("amplitude, m", last_m, 0.005, 0.01);
+}
+
 /// Moves a free tool with a hand on sines with the given amplitudes that often exceeds the force limit. Returns the lab,
 /// the deviation of the force from the limit in ticks in which the coupling was saturated throughout, as a fraction,
 /// and the work of the hand, J.
