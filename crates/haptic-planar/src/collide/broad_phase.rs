@@ -190,10 +190,16 @@ impl BroadPhase {
 
     /// Updates the near pairs. Real-time: one look-up for each piece that left its box, and one pass over the near
     /// pairs.
+    #[inline]
     pub fn update_pairs(&mut self, look_ups: &mut LookUps, scene: &Scene) {
-        if !look_ups.any_left {
-            return;
+        if look_ups.any_left {
+            self.look_up(look_ups, scene);
         }
+    }
+
+    /// Looks up the pieces that left their boxes.
+    #[inline(never)]
+    fn look_up(&mut self, look_ups: &mut LookUps, scene: &Scene) {
         look_ups.any_left = false;
         look_ups.expected = 0;
         look_ups.replacements_left = MAX_REPLACEMENTS;

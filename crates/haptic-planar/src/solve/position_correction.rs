@@ -179,6 +179,12 @@ impl Correction {
     }
 }
 
+/// Whether a manifold penetrates so deep at the end of the tick that it is corrected.
+#[inline]
+pub fn penetrates(manifold: &Manifold, solver_bodies: &[SolverBody]) -> bool {
+    (0..manifold.count).any(|point| manifold.penetration_gap_after(solver_bodies, point) < -SLOP_M)
+}
+
 /// Returns the two multipliers p ≥ 0 that are complementary to f + K p ≥ 0.
 fn multipliers(k11: f64, k12: f64, k22: f64, f1: f64, f2: f64) -> [f64; 2] {
     if f1 >= 0.0 && f2 >= 0.0 {

@@ -20,6 +20,7 @@ use crate::solve::contact_work::limit_work;
 use crate::solve::coupling::{ImplicitCoupling, MAX_REPEATS, MAX_SOLVES, REPEAT_SWEEPS, Refinement, clear_coupling};
 use crate::solve::impact_queue::{ImpactTotals, Rules};
 use crate::solve::manifold::Manifold;
+use crate::solve::position_correction::penetrates;
 use crate::solve::policy::{Ordinary, Policy};
 use crate::solve::solver_body::SolverBody;
 use crate::state::{State, TickEnergy};
@@ -116,7 +117,7 @@ fn couple(scene: &Scene, workspace: &mut Workspace, coupling: Option<&ImplicitCo
 }
 
 /// Finds the near pairs of this tick and the reach of each body and of its neighbours.
-#[inline(never)]
+#[inline(always)]
 fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
     let Workspace { solver_bodies, look_ups, .. } = workspace;
     look_ups.start_tick();
@@ -256,7 +257,7 @@ fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut W
 /// Resolves impacts, then contacts. If an impact on a body that carries load elsewhere added energy, the tick is
 /// recomputed without restitution in the island of that body. Returns the totals over the impacts and the coupling
 /// force on the tool, world, N.
-#[inline(never)]
+#[inline(always)]
 fn resolve<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -457,11 +458,14 @@ fn resume_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize
 /// Bounds the work of the contact loads, marks the bodies that carry load, and keeps the impulses for the next tick.
 #[inline(never)]
 fn finish_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
-    let Workspace { manifolds, solver_bodies, islands, .. } = workspace;
+    let Workspace { manifolds, solver_bodies, islands, contact_solver, .. } = workspace;
     if manifolds.is_empty() && !P::FORCED {
         return;
     }
-    limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);
+    // A single manifold satisfies its contact law exactly, and then its loads do no work.
+    if manifolds.len() > 1 || !contact_solver.is_exact || P::FORCED {
+        limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);
+    }
     for manifold in manifolds.iter() {
         if manifold.normal_impulse() > 0.0 {
             solver_bodies.all[manifold.bodies[0]].has_contact_load = true;
@@ -474,10 +478,11 @@ fn finish_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut 
 /// Adds the position correction, which removes the remaining penetration, to the displacements.
 #[inline]
 fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
-    if workspace.manifolds.is_empty() && !P::FORCED {
-        workspace.correction.is_active = false;
-    } else {
+    let Workspace { correction, manifolds, solver_bodies, .. } = workspace;
+    if P::FORCED || manifolds.iter().any(|manifold| penetrates(manifold, &solver_bodies.all)) {
         correct_manifolds::<P>(scene, workspace);
+    } else {
+        correction.is_active = false;
     }
 }
 
