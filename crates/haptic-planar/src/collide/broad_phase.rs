@@ -318,7 +318,8 @@ impl BroadPhase {
         }
     }
 
-    /// Returns the farthest pair of the table if it is farther apart than `pair`. Real-time: one pass over the pairs.
+    /// Returns the index of the pair in the table that is farthest apart, if it is farther apart than `pair`.
+    /// Real-time: one pass over the pairs.
     fn farther_than(&self, pair: &Pair) -> Option<usize> {
         let boxes = &self.boxes;
         let distance = |p: &Pair| boxes[p.pieces[0] as usize].centre_distance(&boxes[p.pieces[1] as usize]);

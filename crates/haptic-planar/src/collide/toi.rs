@@ -236,8 +236,8 @@ pub fn safe_fraction(a: &PairSide, b: &PairSide, horizon_s: f64, budget: &mut To
     until(horizon_s, false)
 }
 
-/// Whether a pair penetrates no deeper than [`PENETRATION_M`] in the poses after `time_s`, or the budget is used up. With
-/// boxes that stay apart, the pair takes nothing from the budget. Real-time: one call of [`collide`].
+/// Whether a pair penetrates no deeper than [`PENETRATION_M`] in the poses after `time_s`, or the budget is used up. If
+/// the boxes stay apart, nothing is taken from the budget. Real-time: one call of [`collide`].
 pub fn is_clear_after(a: &PairSide, b: &PairSide, time_s: f64, budget: &mut ToiBudget) -> bool {
     boxes_stay_apart(a, b, time_s, rotation_speed(a, b))
         || !budget.take_substep()

@@ -28,7 +28,7 @@ pub struct Piece {
     pub seams: Option<Box<Seams>>,
 }
 
-/// Parts of a piece's outline that neighbours cover. Bodies that slide over the joint must not catch on them.
+/// Parts of a piece's outline that neighbours cover. Bodies that slide over a seam must not catch on it.
 #[derive(Clone, Debug)]
 pub struct Seams {
     /// Edges that neighbours cover: if bit `i` is set, edge `i` carries no contact.

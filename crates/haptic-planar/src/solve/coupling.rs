@@ -171,8 +171,9 @@ struct Coefficients {
 }
 
 impl ImplicitCoupling {
-    /// Creates the coupling of this tick, for a tool that other forces would give the velocity `forced`. If the predicted force exceeds the limit, the gains are reduced until it does
-    /// not, so that the same limited force acts on the hand and on the tool.
+    /// Creates the coupling of this tick, for a tool that other forces would give the velocity `forced`. If the
+    /// predicted force exceeds the limit, the gains are reduced until it does not, so that the same limited force acts
+    /// on the hand and on the tool.
     #[inline(always)]
     pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, forced: &SolverBody) -> Self {
         let start_arm = rotate(body_state.rotation, tool.handle_m);
@@ -533,7 +534,8 @@ impl ImplicitCoupling {
     }
 
     /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
-    /// if the force limit is reached. The rule is the midpoint rule; across a rail, it is backward Euler. Real-time: one 3×3 solve, and at most `solves_left` more.
+    /// if the force limit is reached. The rule is the midpoint rule; across a rail, it is backward Euler. Real-time:
+    /// one 3×3 solve, and at most `solves_left` more.
     #[inline(always)]
     pub fn free_motion<P: Policy>(
         &self,

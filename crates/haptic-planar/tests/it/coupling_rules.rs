@@ -1,5 +1,5 @@
-//! Rules of integration of the coupling, against closed forms: handles off centre, rails, loaded ticks and the force
-//! limit.
+//! Tests the integration rules of the coupling against closed forms: off-centre handles, rails, loaded ticks and the
+//! force limit.
 
 use crate::common::measure::{assert_below, assert_near};
 use crate::common::*;
