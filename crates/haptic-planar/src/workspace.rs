@@ -12,6 +12,7 @@ use crate::solve::manifold::Manifold;
 use crate::solve::position_correction::Correction;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::state::State;
+use crate::step::events::Events;
 use crate::work::Work;
 
 /// Preallocated scratch memory of a step. A step gives the same bits with any workspace that was created for its scene.
@@ -29,6 +30,7 @@ pub struct Workspace {
     pub(crate) saved_bodies: Vec<SolverBody>,
     pub(crate) islands: Islands,
     pub(crate) impact_queue: ImpactQueue,
+    pub(crate) events: Events,
     pub(crate) contact_solver: Solver,
     pub(crate) correction: Correction,
     /// Scratch memory of the impact states other than the default one; `None` if the scene uses the default.
@@ -51,6 +53,7 @@ impl Workspace {
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
             islands: Islands::with_capacity(bodies),
             impact_queue: ImpactQueue::with_capacity(pairs, bodies),
+            events: Events::with_capacity(bodies, pairs),
             contact_solver: Solver::with_capacity(pairs, bodies),
             correction: Correction::with_capacity(pairs, bodies),
             impact_states: has_scratch.then(|| Box::new(Scratch::new(scene))),

@@ -178,13 +178,20 @@ impl BroadPhase {
         fits
     }
 
-    /// Returns the number of fixed pieces that a look-up over a box would add to the near pairs of a piece.
+    /// Returns the number of pieces that a look-up over a box would add to the near pairs of a piece.
     fn count_new(&self, look_ups: &mut LookUps, scene: &Scene, piece: usize, around: &Aabb) -> usize {
         let mut new = 0;
         look_ups.each_fixed(scene, around, |_, other| {
             let is_new = self.boxes[other].meets(around) && !self.table.contains(other as u32, piece as u32);
             new += usize::from(is_new);
         });
+        look_ups.work.box_tests += scene.dynamic_pieces.len() as u32;
+        for &other in &scene.dynamic_pieces {
+            let meets = self.boxes[other as usize].meets(around)
+                && scene.pieces[other as usize].body != scene.pieces[piece].body;
+            let (first, second) = (other.min(piece as u32), other.max(piece as u32));
+            new += usize::from(meets && !self.table.contains(first, second));
+        }
         new
     }
 
@@ -224,11 +231,11 @@ impl BroadPhase {
             let around = self.boxes[piece as usize];
             for _ in 0..=SWEEP_FRACTIONS.len() {
                 met += self.slowest_grid_visits(look_ups, scene, piece, &around);
-            }
-            look_ups.work.box_tests += scene.dynamic_pieces.len() as u32;
-            for &other in &scene.dynamic_pieces {
-                let meets = self.boxes[other as usize].meets(&around);
-                met += usize::from(meets && self.table.contains(other.min(piece), other.max(piece)));
+                look_ups.work.box_tests += scene.dynamic_pieces.len() as u32;
+                for &other in &scene.dynamic_pieces {
+                    let meets = self.boxes[other as usize].meets(&around);
+                    met += usize::from(meets && self.table.contains(other.min(piece), other.max(piece)));
+                }
             }
         }
         if let Some(pair) = self.table.pairs().first() {

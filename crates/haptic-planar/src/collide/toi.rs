@@ -31,7 +31,7 @@ pub const SUBSTEPS_PER_TICK: usize = 128;
 /// contacts are those of the start of the tick.
 pub const POSES_PER_TICK: usize = 96;
 /// Gap at which the advancement ends, m.
-const TARGET_GAP_M: f64 = 5e-5;
+pub const TARGET_GAP_M: f64 = 5e-5;
 
 /// Rotation before an impact below which the poses at the start of the tick are accurate enough for it, rad.
 const MIN_ROTATION_RAD: f64 = 1e-3;
@@ -131,7 +131,7 @@ pub struct TimeOfImpact {
 
 impl TimeOfImpact {
     /// Returns the two sides in their poses at the time of impact.
-    fn sides<'m>(&'m self, a: &PairSide<'m>, b: &PairSide<'m>) -> (PairSide<'m>, PairSide<'m>) {
+    pub fn sides<'m>(&'m self, a: &PairSide<'m>, b: &PairSide<'m>) -> (PairSide<'m>, PairSide<'m>) {
         (
             PairSide { placed: &self.placed[0], centre_m: self.centres[0], rotation: self.rotations[0], ..*a },
             PairSide { placed: &self.placed[1], centre_m: self.centres[1], rotation: self.rotations[1], ..*b },
@@ -177,13 +177,13 @@ fn time_of_impact(
 }
 
 /// Returns the largest speed of a point by the rotations of both bodies, m/s.
-fn rotation_speed(a: &PairSide, b: &PairSide) -> f64 {
+pub fn rotation_speed(a: &PairSide, b: &PairSide) -> f64 {
     a.angular_velocity_rad_per_s.abs() * a.piece.reach_m + b.angular_velocity_rad_per_s.abs() * b.piece.reach_m
 }
 
 /// Whether the box of the second piece, swept by the relative motion until `horizon_s`, stays clear of the box of the
 /// first. `rotation_speed` is the largest speed of a point by the rotations of both bodies, m/s.
-fn boxes_stay_apart(a: &PairSide, b: &PairSide, horizon_s: f64, rotation_speed: f64) -> bool {
+pub fn boxes_stay_apart(a: &PairSide, b: &PairSide, horizon_s: f64, rotation_speed: f64) -> bool {
     let motion = (b.velocity_m_per_s - a.velocity_m_per_s) * horizon_s;
     let box_a = Aabb::around(a.placed, a.piece.radius_m + rotation_speed * horizon_s + TARGET_GAP_M);
     let box_b = Aabb::around(b.placed, b.piece.radius_m).swept(motion);
@@ -191,7 +191,7 @@ fn boxes_stay_apart(a: &PairSide, b: &PairSide, horizon_s: f64, rotation_speed: 
 }
 
 /// Returns the poses of both pieces after `time_s` at constant velocities.
-fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
+pub fn at(a: &PairSide, b: &PairSide, time_s: f64) -> TimeOfImpact {
     let moved =
         |side: &PairSide| moved_piece(side, side.velocity_m_per_s * time_s, side.angular_velocity_rad_per_s * time_s);
     let ((pa, ca, ta), (pb, cb, tb)) = (moved(a), moved(b));
@@ -353,7 +353,7 @@ fn extrapolate_back(mut geometry: ContactGeometry, a: &PairSide, b: &PairSide, t
 }
 
 /// Returns the normal velocity of a point of a contact, m/s; negative when closing.
-fn approach_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, point: usize) -> f64 {
+pub fn approach_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, point: usize) -> f64 {
     let at = geometry.at_m[point];
     geometry.normal.dot(&(velocity_at(b, at) - velocity_at(a, at)))
 }

@@ -42,6 +42,12 @@ impl Aabb {
         Self { low: self.low + by.inf(&Vector2::zeros()), high: self.high + by.sup(&Vector2::zeros()) }
     }
 
+    /// Returns the smallest box that contains this box and another.
+    #[inline]
+    pub fn joined(self, other: &Self) -> Self {
+        Self { low: self.low.inf(&other.low), high: self.high.sup(&other.high) }
+    }
+
     /// Returns the box enlarged by `m` metres on every side.
     #[inline]
     pub fn grown(self, m: f64) -> Self {

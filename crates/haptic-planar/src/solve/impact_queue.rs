@@ -17,7 +17,7 @@ use crate::solve::impact::{PointInverseMass, resolve};
 use crate::solve::impact_group::{Hit, ImpactGroup};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
-use crate::solve::solver_body::SolverBodies;
+use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::tick::TICK_S;
 
 /// Maximum number of times at which impacts are resolved in one tick, alone or in groups; later ones are left to the
@@ -53,6 +53,8 @@ pub struct ImpactQueue {
     is_struck: Vec<bool>,
     /// Maximum number of times at which impacts are resolved in one tick.
     max_impacts: usize,
+    /// Totals over the impacts of each manifold. The energy lost in a group is in that of its first manifold.
+    totals: Vec<ImpactTotals>,
 }
 
 /// Totals over the impacts of a tick.
@@ -66,6 +68,14 @@ pub struct ImpactTotals {
     pub group_relaxations: u32,
     /// Kinetic energy lost in the impacts, J.
     pub lost_j: f64,
+}
+
+impl ImpactTotals {
+    /// Adds a number of impacts and the energy lost in them, J.
+    pub fn add(&mut self, count: u32, lost_j: f64) {
+        self.count += count;
+        self.lost_j += lost_j;
+    }
 }
 
 /// Restitution law and coupling of this tick.
@@ -85,6 +95,7 @@ impl ImpactQueue {
             point: Vec::with_capacity(manifolds),
             group: ImpactGroup::with_capacity(manifolds, bodies),
             is_struck: vec![false; bodies],
+            totals: Vec::with_capacity(manifolds),
             max_impacts: (MAX_IMPACTS_PER_MANIFOLD * manifolds).min(MAX_IMPACTS),
         }
     }
@@ -101,6 +112,8 @@ impl ImpactQueue {
         let mut impacts = ImpactTotals::default();
         let mut now_s = 0.0;
         self.group.reset();
+        self.totals.clear();
+        self.totals.resize(manifolds.len(), ImpactTotals::default());
         for _ in 0..self.max_impacts {
             let Some(index) = self.next::<P>(manifolds, solver_bodies, &mut now_s) else { break };
             self.gather::<P>(index, now_s, manifolds, solver_bodies);
@@ -169,14 +182,17 @@ impl ImpactQueue {
     ) {
         if let Some(index) = self.group.alone() {
             let point = usize::from(self.point[index]);
-            impacts.lost_j += resolve_impact(&manifolds[index], point, now_s, solver_bodies, rules);
-            impacts.count += 1;
+            let lost_j = resolve_impact(&manifolds[index], point, now_s, solver_bodies, rules);
+            impacts.add(1, lost_j);
+            self.totals[index].add(1, lost_j);
             manifolds[index].bodies.into_iter().for_each(|body| self.is_struck[body] = true);
             return;
         }
-        impacts.lost_j += self.group.resolve::<P>(manifolds, &solver_bodies.all);
-        impacts.count += self.group.len() as u32;
+        let mut lost_j = self.group.resolve::<P>(manifolds, &solver_bodies.all);
+        impacts.add(self.group.len() as u32, lost_j);
         for (index, impulse) in self.group.impulses() {
+            self.totals[index].add(1, lost_j);
+            lost_j = 0.0;
             apply(&manifolds[index], &impulse, now_s, solver_bodies, rules.coupling);
             manifolds[index].bodies.into_iter().for_each(|body| self.is_struck[body] = true);
         }
@@ -186,6 +202,7 @@ impl ImpactQueue {
     pub fn fill(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
         self.due_s.clear();
         self.point.clear();
+        self.totals.clear();
         let mut any = false;
         for manifold in manifolds {
             let (due, point) = next_event(manifold, solver_bodies, 0.0);
@@ -194,6 +211,11 @@ impl ImpactQueue {
             self.point.push(point);
         }
         any
+    }
+
+    /// Returns the totals over the impacts of a manifold in this tick.
+    pub fn totals(&self, manifold: usize) -> ImpactTotals {
+        self.totals.get(manifold).copied().unwrap_or_default()
     }
 
     fn earliest(&self) -> Option<usize> {
@@ -320,6 +342,29 @@ fn flat_speed(
     at_once.then_some(then)
 }
 
+/// Returns the impulse of an impact that happens at the present velocities of the bodies, and the energy lost, J. It is
+/// an impact at the point `point` or, if `is_flat`, at both points at once.
+pub fn impact_now(
+    manifold: &Manifold,
+    bodies: &[SolverBody],
+    point: usize,
+    is_flat: bool,
+    law: RestitutionLaw,
+) -> (BlockImpulse, f64) {
+    let (slip, mass) = (manifold.slip_speed(bodies), manifold.uncoupled_mass(bodies));
+    let mut normal = [0.0; 2];
+    for (point, speed) in normal.iter_mut().enumerate().take(manifold.count) {
+        *speed = manifold.normal_speed(bodies, point);
+    }
+    let (friction, restitution) = (manifold.friction, manifold.restitution);
+    let impulse = if is_flat {
+        flat(&mass, normal, slip, friction, restitution)
+    } else {
+        single(&mass, point, normal[point], slip, friction, restitution, law)
+    };
+    (impulse, -energy_change(&mass, normal, slip, &impulse))
+}
+
 /// Returns the impulse of an impact at a single point.
 pub fn single(
     mass: &InverseEffectiveMass,
@@ -342,7 +387,7 @@ pub fn single(
 /// box rotate. The impulses of a plastic impact are found first, and the normal ones are scaled by 1 + `restitution`.
 /// Friction then stops the remaining slip as far as it can; if that would add energy, the plastic tangential impulse is
 /// scaled as well.
-pub fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
+fn flat(mass: &InverseEffectiveMass, normal: [f64; 2], slip: f64, friction: f64, restitution: f64) -> BlockImpulse {
     let block = Block { mass, friction, impulse: BlockImpulse::default(), normal, tangent: slip };
     let (plastic, _) = block.solve(Mode::Open, &mut Factor::default());
     let scale = 1.0 + restitution;

@@ -4,6 +4,7 @@
 //! The position at the end of the tick is q₁ = q₀ + d + T v₁ under contact load and q₁ = q₀ + d + T v₁ − ½ T² a in free
 //! motion, where d is the shift by the impacts. The tool in free motion under the coupling moves by T (v₀ + v₁)/2.
 
+use super::events::move_by_events;
 use super::{update_pairs, worst_case};
 use crate::collide::narrow::{Near, PairSide, collide};
 use crate::collide::toi::{
@@ -15,6 +16,7 @@ use crate::shape::aabb::Aabb;
 use crate::shape::features::FeatureCache;
 use crate::shape::piece::PlacedPiece;
 use crate::solve::coupling::{FreeMotion, ImplicitCoupling};
+use crate::solve::impact_queue::ImpactTotals;
 use crate::solve::islands::Islands;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
@@ -148,7 +150,9 @@ pub(super) fn clamp_to_toi<P: Policy>(
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
     force: Vector2<f64>,
+    impacts: &mut ImpactTotals,
 ) -> Vector2<f64> {
+    workspace.events.start_tick();
     let mut any = P::FORCED;
     for &body in &scene.dynamic_bodies {
         let moved = &mut workspace.solver_bodies.all[body];
@@ -164,7 +168,7 @@ pub(super) fn clamp_to_toi<P: Policy>(
         moved.is_blocked = false;
         any |= moved.is_fast;
     }
-    if any { clamp_fast_islands::<P>(scene, state, workspace, coupling, force) } else { force }
+    if any { clamp_fast_islands::<P>(scene, state, workspace, coupling, force, impacts) } else { force }
 }
 
 /// Does what [`clamp_to_toi`] does if a body is fast.
@@ -176,10 +180,12 @@ fn clamp_fast_islands<P: Policy>(
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
     force: Vector2<f64>,
+    impacts: &mut ImpactTotals,
 ) -> Vector2<f64> {
     require_aabbs_of_fast_bodies::<P>(scene, state, workspace);
     let held = coupling.map(ImplicitCoupling::body);
     let farthest_m = find_safe_fractions::<P>(scene, state, workspace, held);
+    move_by_events::<P>(scene, state, workspace, held, impacts);
     let force = coupling.map_or(force, |coupling| shorter_force(workspace, coupling, force));
     shorten_motions(scene, state, workspace, farthest_m);
     force
@@ -192,13 +198,18 @@ fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, wor
         let moved = &mut solver_bodies.all[body];
         moved.searched_fraction = 1.0;
         if moved.is_fast {
-            let (displacement, rotation_m) =
-                (moved.displacement, moved.rotation_step_rad.abs() * scene.bodies[body].reach_m);
+            let displacement = moved.displacement;
+            // Events need the motion without the impacts as well.
+            let start = &state.bodies[body];
+            let free = if moved.had_impact { start.velocity_m_per_s * TICK_S } else { displacement };
+            let free_rad = if moved.had_impact { start.angular_velocity_rad_per_s * TICK_S } else { 0.0 };
+            let rotation_m = moved.rotation_step_rad.abs().max(free_rad.abs()) * scene.bodies[body].reach_m;
             let needed = |index: usize, fraction: f64| {
                 let margin = scene.pieces[index].radius_m + fraction * rotation_m;
-                Aabb::around(&state.placed[index], margin).swept(displacement * fraction)
+                let start = Aabb::around(&state.placed[index], margin);
+                start.swept(displacement * fraction).joined(&start.swept(free * fraction))
             };
-            let reach_m = displacement.norm() + rotation_m;
+            let reach_m = displacement.norm().max(free.norm()) + rotation_m;
             let fraction = state.broad_phase.searchable_fraction(look_ups, scene, body, reach_m, needed);
             moved.searched_fraction = fraction;
             for index in scene.bodies[body].pieces.clone() {
@@ -408,10 +419,10 @@ fn shorter_force(workspace: &mut Workspace, coupling: &ImplicitCoupling, force: 
 
 /// Ends the tick of each island after its fraction, and slows blocked bodies.
 fn shorten_motions(scene: &Scene, state: &State, workspace: &mut Workspace, farthest_m: f64) {
-    let Workspace { solver_bodies, islands, .. } = workspace;
+    let Workspace { solver_bodies, islands, events, .. } = workspace;
     for &body in &scene.dynamic_bodies {
         let fraction = islands.fraction(body);
-        if fraction >= 1.0 {
+        if fraction >= 1.0 || events.moved(body) {
             continue;
         }
         let (start, moved) = (&state.bodies[body], &mut solver_bodies.all[body]);

@@ -11,9 +11,7 @@ use crate::math::integrate_rotation;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_PARTS, velocity_of};
-use crate::solve::impact_queue::{
-    FLAT_FRACTION, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, energy_change, flat, single,
-};
+use crate::solve::impact_queue::{FLAT_FRACTION, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, impact_now};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
@@ -249,24 +247,13 @@ impl Pilot<'_> {
         if -approach <= MIN_APPROACH_M_PER_S + SLOW_FRACTION * TICK_S * event.acceleration.abs() {
             return None;
         }
-        let (slip, mass) = (manifold.slip_speed(bodies), manifold.uncoupled_mass(bodies));
-        let mut normal = [0.0; 2];
-        for (point, speed) in normal.iter_mut().enumerate().take(manifold.count) {
-            *speed = manifold.normal_speed(bodies, point);
-        }
         let moved = Vector3::new(flight.displacement.x, flight.displacement.y, flight.rotation_step_rad);
         let other = 1 - event.point;
         let is_flat = manifold.count == 2
-            && normal[other] < 0.0
+            && manifold.normal_speed(bodies, other) < 0.0
             && self.clearance(manifold, other, moved).abs() < FLAT_GAP_M + FLAT_FRACTION * TICK_S * approach.abs();
-        let (friction, restitution, law) = (manifold.friction, manifold.restitution, self.scene.restitution_law);
-        let impulse = if is_flat {
-            flat(&mass, normal, slip, friction, restitution)
-        } else {
-            single(&mass, event.point, approach, slip, friction, restitution, law)
-        };
-        flight.impacts.count += 1;
-        flight.impacts.lost_j -= energy_change(&mass, normal, slip, &impulse);
+        let (impulse, lost_j) = impact_now(manifold, bodies, event.point, is_flat, self.scene.restitution_law);
+        flight.impacts.add(1, lost_j);
         let side = usize::from(manifold.bodies[1] == body);
         let outward = if side == 1 { 1.0 } else { -1.0 };
         let [p1, p2] = impulse.normal;

@@ -174,8 +174,12 @@ fn add_balances(
     coupling: Option<&ImplicitCoupling>,
     force: Vector2<f64>,
 ) {
-    let Workspace { islands, solver_bodies, .. } = workspace;
+    let Workspace { islands, solver_bodies, events, .. } = workspace;
     for &body in &scene.dynamic_bodies {
+        // Impacts of pairs without a manifold exchange energy between islands.
+        if events.moved(body) {
+            continue;
+        }
         let sum = balance(scene, state, &solver_bodies.all, coupling, force, body);
         islands.add(body, [sum.gain_j - GAIN_FRACTION * sum.turnover_j, sum.kinetic_j]);
     }

@@ -3,6 +3,7 @@
 //! The phases follow the order of *One tick* in `docs/physics.md`.
 
 mod displacement;
+pub(crate) mod events;
 mod flight;
 mod gain;
 pub mod worst_case;
@@ -88,12 +89,12 @@ fn step<P: Policy>(
     couple(scene, workspace, coupling.as_ref());
     find_near_pairs::<P>(scene, state, workspace);
     find_manifolds::<P>(scene, state, workspace);
-    let (impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
+    let (mut impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
     correct::<P>(scene, workspace);
     if workspace.work.corrections > 0 || P::FORCED {
         limit_correction(scene, state, workspace, coupling.as_ref(), force_on_tool);
     }
-    let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool);
+    let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool, &mut impacts);
     let force_on_tool = if can_gain(workspace, &impacts, coupling.as_ref(), force_on_tool) || P::FORCED {
         limit_gain::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool)
     } else {

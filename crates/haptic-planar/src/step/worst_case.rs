@@ -3,6 +3,7 @@
 //! cost of such a step is meaningful, not its result.
 
 use super::step;
+use crate::collide::meeting::{MeetingBudget, separation_along_y_m};
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::collide::pair_table::Pair;
 use crate::collide::toi::{SafeFraction, ToiBudget};
@@ -112,6 +113,18 @@ pub(super) fn slowest_fraction(a: &PairSide, b: &PairSide, budget: &mut ToiBudge
         sum_m += slowest_gap_m(a, b);
     }
     SafeFraction { fraction: if sum_m.is_nan() { 0.0 } else { 1.0 }, is_uncertain: false }
+}
+
+/// Uses up the budget for the next meetings of pairs. Returns a finite number that depends on the result.
+pub(super) fn slowest_meeting(a: &PairSide, b: &PairSide, budget: &mut MeetingBudget) -> f64 {
+    let mut sum_m = 0.0;
+    while budget.take_axis() {
+        sum_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
+    }
+    while budget.take_separation() {
+        sum_m += separation_along_y_m(a, b);
+    }
+    sum_m.clamp(0.0, 1.0)
 }
 
 /// Performs the slowest search for the penetration of a pair, by brute force instead of a walk and over all faces.

@@ -5,6 +5,7 @@ mod common;
 mod contacts;
 mod coupling;
 mod coupling_rules;
+mod crowds;
 mod determinism;
 mod energy;
 mod fast_bodies;

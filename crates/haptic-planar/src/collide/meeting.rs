@@ -1,0 +1,297 @@
+//! Next meeting of two pieces that move at constant velocities, by separating axes.
+//!
+//! While two pieces are apart along one fixed axis, they do not meet. The search samples the separation along the axis
+//! between their closest points. Where it falls to the gap at which pieces count as touching, the next axis is found in
+//! the poses at that time. Unlike a conservative advancement, the search leaves a pair that has just met and parts again
+//! in a few samples.
+
+use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
+use crate::collide::toi::{TARGET_GAP_M, TimeOfImpact, approach_speed, at, boxes_stay_apart, rotation_speed};
+use crate::math::{integrate_rotation, rotate};
+use crate::shape::closest::track;
+use crate::shape::features::FeatureCache;
+use crate::work::Work;
+use nalgebra::Vector2;
+
+/// Number of axes in a [`MeetingBudget`] for each near pair of the scene.
+const AXES_PER_PAIR: usize = 8;
+/// Largest number of axes in a [`MeetingBudget`], shared by all pairs.
+const MAX_AXES_PER_TICK: usize = 384;
+/// Number of separations in a [`MeetingBudget`] for each axis.
+const SEPARATIONS_PER_AXIS: usize = 5;
+/// Maximum number of axes of one search.
+const MAX_AXES: usize = 16;
+/// Largest rotation between two samples of the separation, rad. Between them, a corner at the distance r from the centre
+/// of mass comes closer by at most 1/128 r.
+const MAX_SAMPLE_RAD: f64 = 0.25;
+/// Maximum number of samples along one axis. The last one is at the end of the search.
+const MAX_SAMPLES: usize = 16;
+/// Maximum number of times that an interval of time is split.
+const MAX_SPLITS: usize = 8;
+/// Separation above the least one at which the search along an axis ends, m.
+const MAX_EXCESS_M: f64 = 0.5 * TARGET_GAP_M;
+/// Cosine between two directions above which they count as the same.
+const SAME_DIRECTION: f64 = 1.0 - 1e-9;
+/// Closing speed below which a pair that touches does not meet, m/s.
+const MIN_CLOSING_M_PER_S: f64 = 1e-4;
+/// Decrease of the separation of a pair that touches that is ignored, m.
+const GRAZE_M: f64 = 1e-6;
+/// Relative motion of a pair from one axis to the next, at least, m.
+const MIN_STEP_M: f64 = 1e-4;
+
+/// Numbers of axes and separations that are left in a tick.
+#[derive(Clone, Copy, Debug)]
+pub struct MeetingBudget {
+    axes: usize,
+    separations: usize,
+    /// Number of axes in the full budget.
+    all_axes: usize,
+}
+
+impl MeetingBudget {
+    /// Creates the full budget of a tick in a scene with this many near pairs at most.
+    pub fn for_pairs(pairs: usize) -> Self {
+        let axes = (AXES_PER_PAIR * pairs).min(MAX_AXES_PER_TICK);
+        Self { axes, separations: SEPARATIONS_PER_AXIS * axes, all_axes: axes }
+    }
+
+    /// Adds the axes and separations used so far to the work of the step.
+    pub fn count(&self, work: &mut Work) {
+        work.axes += (self.all_axes - self.axes) as u32;
+        work.separations += (SEPARATIONS_PER_AXIS * self.all_axes - self.separations) as u32;
+    }
+
+    pub fn take_axis(&mut self) -> bool {
+        let left = self.axes > 0;
+        self.axes -= usize::from(left);
+        left
+    }
+
+    pub fn take_separation(&mut self) -> bool {
+        let left = self.separations > 0;
+        self.separations -= usize::from(left);
+        left
+    }
+}
+
+/// Result of the search for the next meeting of a pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Meeting {
+    /// The pair does not meet before the end of the search.
+    Never,
+    /// The pair touches and closes at this time after the start of the search, s.
+    At(f64),
+    /// The pair does not meet before this time after the start of the search, s. What follows is unknown.
+    Unknown(f64),
+}
+
+/// Returns the next meeting of a pair within `horizon_s`. Real-time: at most [`MAX_AXES`] calls of [`track`] and
+/// [`collide`], and as many times [`MAX_SAMPLES`] + [`MAX_SPLITS`] + 1 separations.
+pub fn next_meeting(a: &PairSide, b: &PairSide, horizon_s: f64, budget: &mut MeetingBudget) -> Meeting {
+    let rotation_speed = rotation_speed(a, b);
+    if circles_stay_apart(a, b, horizon_s) || boxes_stay_apart(a, b, horizon_s, rotation_speed) {
+        return Meeting::Never;
+    }
+    let least_s = MIN_STEP_M / ((b.velocity_m_per_s - a.velocity_m_per_s).norm() + rotation_speed);
+    let mut cache = FeatureCache::default();
+    let mut time_s = 0.0;
+    for _ in 0..MAX_AXES {
+        if time_s >= horizon_s {
+            return Meeting::Never;
+        }
+        if !budget.take_axis() {
+            return Meeting::Unknown(time_s);
+        }
+        let search = match relation_at(a, b, &at(a, b, time_s), &mut cache) {
+            Relation::Apart(normal, gap_m) => {
+                let closing = rotation_speed - normal.dot(&(b.velocity_m_per_s - a.velocity_m_per_s));
+                if gap_m - closing * (horizon_s - time_s) > TARGET_GAP_M {
+                    return Meeting::Never;
+                }
+                Search { a, b, axis: Axis::new(a, b, normal, time_s), least_m: 0.5 * TARGET_GAP_M }
+            }
+            Relation::Touching(normal) => {
+                let axis = Axis::new(a, b, normal, time_s);
+                let least_m = axis.separation_m(a, b, time_s).min(0.5 * TARGET_GAP_M) - GRAZE_M;
+                Search { a, b, axis, least_m }
+            }
+            Relation::Meeting => return Meeting::At(time_s),
+            Relation::Covered => return Meeting::Never,
+        };
+        match search.run(time_s, horizon_s, budget) {
+            Some(Some(later_s)) => time_s = later_s.max(time_s + least_s),
+            Some(None) => return Meeting::Never,
+            None => return Meeting::Unknown(time_s),
+        }
+    }
+    Meeting::Unknown(time_s)
+}
+
+/// Returns the contact of a pair that meets in the present poses of its sides.
+pub fn contact_at_meeting(a: &PairSide, b: &PairSide) -> Option<ContactGeometry> {
+    collide(a, b, Near::within(2.0 * TARGET_GAP_M), &mut FeatureCache::default())
+}
+
+/// Whether the circles around the centres of mass of both bodies stay apart.
+fn circles_stay_apart(a: &PairSide, b: &PairSide, horizon_s: f64) -> bool {
+    let motion = (b.velocity_m_per_s - a.velocity_m_per_s) * horizon_s;
+    let between = b.centre_m - a.centre_m;
+    let fraction = (-between.dot(&motion) / motion.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let reach_m = a.piece.reach_m + b.piece.reach_m + TARGET_GAP_M;
+    (between + motion * fraction).norm_squared() > reach_m * reach_m
+}
+
+/// Relation of two pieces, with the unit vector from the first to the second between their closest points.
+enum Relation {
+    /// The pieces are apart by this gap, m.
+    Apart(Vector2<f64>, f64),
+    /// The pieces touch and do not close.
+    Touching(Vector2<f64>),
+    /// The pieces touch and close.
+    Meeting,
+    /// The pieces overlap where neighbours carry the contact.
+    Covered,
+}
+
+/// Returns the relation of a pair in the poses of `then`.
+fn relation_at(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut FeatureCache) -> Relation {
+    let radii = a.piece.radius_m + b.piece.radius_m;
+    let closest = track(&then.placed[0], &then.placed[1], &mut cache.seed);
+    let direction = closest.map(|closest| (closest.on_b - closest.on_a) / closest.distance_m);
+    if let (Some(closest), Some(normal)) = (closest, direction)
+        && closest.distance_m - radii > TARGET_GAP_M
+    {
+        return Relation::Apart(normal, closest.distance_m - radii);
+    }
+    let (then_a, then_b) = then.sides(a, b);
+    let contact = contact_at_meeting(&then_a, &then_b);
+    let closes = |contact: &ContactGeometry| {
+        (0..contact.count).any(|point| {
+            contact.gap_m[point] <= TARGET_GAP_M
+                && approach_speed(&then_a, &then_b, contact, point) < -MIN_CLOSING_M_PER_S
+        })
+    };
+    match (contact, direction) {
+        (Some(contact), _) if closes(&contact) => Relation::Meeting,
+        (_, Some(normal)) => Relation::Touching(normal),
+        (Some(contact), None) => Relation::Touching(contact.normal),
+        (None, None) => Relation::Covered,
+    }
+}
+
+/// An axis along which the separation of a pair is followed. If it is the normal of a face, it rotates with the face.
+struct Axis {
+    /// Unit vector from the first piece to the second at the time `start_s`.
+    normal: Vector2<f64>,
+    start_s: f64,
+    angular_velocity_rad_per_s: f64,
+}
+
+impl Axis {
+    fn new(a: &PairSide, b: &PairSide, normal: Vector2<f64>, start_s: f64) -> Self {
+        let angular_velocity_rad_per_s = if has_face(a, normal, start_s) {
+            a.angular_velocity_rad_per_s
+        } else if has_face(b, -normal, start_s) {
+            b.angular_velocity_rad_per_s
+        } else {
+            0.0
+        };
+        Self { normal, start_s, angular_velocity_rad_per_s }
+    }
+
+    /// Returns the separation of a pair at `time_s`, m; negative if the pieces overlap along the axis. Real-time: at most
+    /// 2 × 16 dot products.
+    fn separation_m(&self, a: &PairSide, b: &PairSide, time_s: f64) -> f64 {
+        let normal = integrate_rotation(self.normal, self.angular_velocity_rad_per_s * (time_s - self.start_s));
+        -(extent_m(a, normal, time_s) + extent_m(b, -normal, time_s))
+    }
+}
+
+/// Whether a piece has a face with this normal at `time_s`.
+fn has_face(side: &PairSide, normal: Vector2<f64>, time_s: f64) -> bool {
+    let in_body = to_body(side, normal, time_s);
+    side.piece.normals[..usize::from(side.piece.count)].iter().any(|face| face.dot(&in_body) > SAME_DIRECTION)
+}
+
+/// Returns a direction in the frame of a side's body at `time_s`.
+fn to_body(side: &PairSide, direction: Vector2<f64>, time_s: f64) -> Vector2<f64> {
+    let rotation = integrate_rotation(side.rotation, side.angular_velocity_rad_per_s * time_s);
+    rotate(Vector2::new(rotation.x, -rotation.y), direction)
+}
+
+/// Returns how far a piece reaches along a direction after `time_s`, world, m.
+pub fn extent_m(side: &PairSide, direction: Vector2<f64>, time_s: f64) -> f64 {
+    let in_body = to_body(side, direction, time_s);
+    let mut farthest_m = f64::NEG_INFINITY;
+    for corner in side.piece.outline() {
+        let along_m = in_body.dot(corner);
+        if along_m > farthest_m {
+            farthest_m = along_m;
+        }
+    }
+    direction.dot(&(side.centre_m + side.velocity_m_per_s * time_s)) + farthest_m + side.piece.radius_m
+}
+
+/// Search along one axis for the time at which the separation falls below `least_m`.
+struct Search<'s> {
+    a: &'s PairSide<'s>,
+    b: &'s PairSide<'s>,
+    axis: Axis,
+    least_m: f64,
+}
+
+impl Search<'_> {
+    /// Returns a time just before the separation falls below the least one, if it does between `start_s` and `horizon_s`.
+    /// Returns `None` if the budget is used up.
+    fn run(&self, start_s: f64, horizon_s: f64, budget: &mut MeetingBudget) -> Option<Option<f64>> {
+        let left_s = horizon_s - start_s;
+        let fastest = self.a.angular_velocity_rad_per_s.abs().max(self.b.angular_velocity_rad_per_s.abs());
+        let samples = (fastest * left_s / MAX_SAMPLE_RAD).ceil().clamp(1.0, MAX_SAMPLES as f64);
+        let mut before = self.sample(start_s, budget)?;
+        for sample in 1..=samples as usize {
+            let after = self.sample(start_s + left_s * (sample as f64 / samples), budget)?;
+            if after.excess_m <= 0.0 {
+                return self.narrow(before, after, budget).map(Some);
+            }
+            before = after;
+        }
+        Some(None)
+    }
+
+    /// Returns a time between two samples just before the separation falls below the least one. If none is found, it is
+    /// the time of the sample `before`.
+    fn narrow(&self, mut before: Sample, mut after: Sample, budget: &mut MeetingBudget) -> Option<f64> {
+        for split in 0..MAX_SPLITS {
+            // False position and bisection in turn: the separation may rise before it falls.
+            let linear = (before.excess_m / (before.excess_m - after.excess_m)).clamp(0.1, 0.9);
+            let part = if split % 2 == 0 { linear } else { 0.5 };
+            let middle = self.sample(before.time_s + part * (after.time_s - before.time_s), budget)?;
+            if middle.excess_m <= 0.0 {
+                after = middle;
+            } else if middle.excess_m < MAX_EXCESS_M {
+                return Some(middle.time_s);
+            } else {
+                before = middle;
+            }
+        }
+        Some(before.time_s)
+    }
+
+    /// Returns the separation above the least one, unless the budget is used up.
+    fn sample(&self, time_s: f64, budget: &mut MeetingBudget) -> Option<Sample> {
+        let excess_m = budget.take_separation().then(|| self.axis.separation_m(self.a, self.b, time_s))? - self.least_m;
+        Some(Sample { time_s, excess_m })
+    }
+}
+
+/// Separation above the least one at a time.
+#[derive(Clone, Copy)]
+struct Sample {
+    time_s: f64,
+    excess_m: f64,
+}
+
+/// Returns the separation of a pair in its present poses along the world's y axis, m.
+pub fn separation_along_y_m(a: &PairSide, b: &PairSide) -> f64 {
+    Axis { normal: Vector2::y(), start_s: 0.0, angular_velocity_rad_per_s: 1.0 }.separation_m(a, b, 1e-3)
+}
