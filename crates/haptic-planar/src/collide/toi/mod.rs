@@ -4,6 +4,12 @@
 //! possible approach speed without touching. A bounded number of such advances either reaches the end of the tick or
 //! stops close to the contact.
 
+mod budget;
+mod rotating;
+
+pub use budget::ToiBudget;
+pub use rotating::collide_after_rotation;
+
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
 use crate::math::integrate_rotation;
 use crate::shape::aabb::Aabb;
@@ -11,7 +17,6 @@ use crate::shape::closest::{Seed, track};
 use crate::shape::features::FeatureCache;
 use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
-use crate::work::Work;
 use nalgebra::Vector2;
 
 /// Relative motion in one tick above which the time of impact of a pair is computed, m; the contact margin covers
@@ -21,43 +26,13 @@ pub const FAST_M: f64 = 5e-3;
 pub const MAX_ADVANCES: usize = 16;
 /// Number of equal substeps from the time of impact to the end of the tick.
 pub const SUBSTEPS: usize = 32;
-/// Number of advances in a [`ToiBudget`], shared by all pairs. When it is used up, a pair is not followed beyond the
-/// time it has reached. A body of a dozen pieces takes an advance for each near pair, and a spinning pair up to
-/// [`MAX_ADVANCES`].
-pub const ADVANCES_PER_TICK: usize = 64;
-/// Number of substeps in the [`ToiBudget`] after the impacts, shared by all pairs.
-pub const SUBSTEPS_PER_TICK: usize = 128;
-/// Number of poses of rotating pairs in the [`ToiBudget`] before the impacts, shared by all pairs. When it is used up,
-/// contacts are those of the start of the tick.
-pub const POSES_PER_TICK: usize = 96;
 /// Gap at which the advancement ends, m.
 pub const TARGET_GAP_M: f64 = 5e-5;
 
-/// Rotation before an impact below which the poses at the start of the tick are accurate enough for it, rad.
-const MIN_ROTATION_RAD: f64 = 1e-3;
-
-/// Fraction of the approach speed at the start of the tick that must be left when a rotating pair meets. A point that a
-/// rotation slows down more only grazes: it would fall below the speed of an impact and lose its energy in the contact
-/// solve.
-const MIN_SPEED_FRACTION: f64 = 0.1;
-/// Maximum number of poses in which the contact of one rotating pair is searched for.
-pub const MAX_POSES: usize = 12;
-/// Largest rotation between two of these poses, rad. It is less than half the exterior angle of a regular polygon with
-/// the most corners, so that no corner is skipped.
-const MAX_POSE_STEP_RAD: f64 = 0.1;
-/// Rotation in the tick above which a pair that has no contact at its start may have one later, rad: a corner may come
-/// round to a face that it is beside.
-const MIN_UNSEEN_ROTATION_RAD: f64 = 0.02;
 /// Error of the time of impact of a rotating pair that is accepted, as a rotation, rad.
 const MAX_TIME_ERROR_RAD: f64 = 2e-4;
 /// Maximum number of steps of Newton's method that refine the time of impact of a fast pair.
 const MAX_REFINEMENTS: usize = 6;
-/// Gap up to which a pair may still be under the contact load of the last tick, m.
-const MAX_LOADED_GAP_M: f64 = 2e-5;
-/// Gap that remains when a pair comes as close as possible without meeting, m: more than rounding errors.
-const ROUNDING_M: f64 = 1e-12;
-/// Overlap of a rotating pair that counts as none, m.
-const MAX_MISSED_M: f64 = 1e-6;
 
 /// Increase of the depth after the time of impact above which a pair counts as penetrating, m. With a smaller increase,
 /// it only grazes.
@@ -65,55 +40,6 @@ pub const PENETRATION_M: f64 = 2e-4;
 
 /// Increase of the depth of a pair that is deep already above which it counts as penetrating, m.
 const DEEPER_M: f64 = 1e-5;
-
-/// Numbers of advances and substeps that are left. A tick uses up to two budgets: one before the impacts and one after
-/// them.
-#[derive(Clone, Copy, Debug)]
-pub struct ToiBudget {
-    advances: usize,
-    substeps: usize,
-    /// Number of substeps in the full budget.
-    all_substeps: usize,
-}
-
-impl ToiBudget {
-    /// Creates the full budget of the search for contacts, before the impacts. Its substeps are the poses of rotating
-    /// pairs.
-    pub fn before_impacts() -> Self {
-        Self::with_substeps(POSES_PER_TICK)
-    }
-
-    /// Creates the full budget of the motions after the impacts.
-    pub fn after_impacts() -> Self {
-        Self::with_substeps(SUBSTEPS_PER_TICK)
-    }
-
-    fn with_substeps(all_substeps: usize) -> Self {
-        Self { advances: ADVANCES_PER_TICK, substeps: all_substeps, all_substeps }
-    }
-
-    /// Adds the advances and substeps taken so far to the work of the step.
-    pub fn count(&self, work: &mut Work) {
-        work.advances += (ADVANCES_PER_TICK - self.advances) as u32;
-        work.substeps += (self.all_substeps - self.substeps) as u32;
-    }
-
-    pub fn take_advance(&mut self) -> bool {
-        let left = self.advances > 0;
-        self.advances -= usize::from(left);
-        left
-    }
-
-    pub fn has_substep(&self) -> bool {
-        self.substeps > 0
-    }
-
-    pub fn take_substep(&mut self) -> bool {
-        let left = self.substeps > 0;
-        self.substeps -= usize::from(left);
-        left
-    }
-}
 
 /// A time within the tick, with the poses of two pieces at that time.
 pub struct TimeOfImpact {
@@ -358,145 +284,6 @@ pub fn approach_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, po
     geometry.normal.dot(&(velocity_at(b, at) - velocity_at(a, at)))
 }
 
-/// Returns the contact of a rotating pair in its poses at the time when it first meets, or when it comes closest if it
-/// does not meet in this tick. `start` is its contact in the poses at the start of the tick, if any, and `reach_m` the
-/// distance that the pair can close in the tick. Time, normal and arms of the impact are then its own. With those of the start of
-/// the tick, the impulse is wrong by about twice the angle in between, a point that a rotation slows down strikes too
-/// early, and a corner that a rotation brings round is not seen at all. Returns `None` if the contact at the start of
-/// the tick is accurate enough: the pair hardly rotates before it meets, or cannot meet. Real-time: at most
-/// [`MAX_POSES`] calls of [`collide`].
-///
-/// The time is found by Newton's method on the gap, in steps of at most [`MAX_POSE_STEP_RAD`], so that the points of one
-/// pose are those that can close until the next. In the poses of the result, the linear gaps of the points have their
-/// true values and slopes.
-#[inline]
-pub fn collide_after_rotation(
-    a: &PairSide,
-    b: &PairSide,
-    start: Option<&ContactGeometry>,
-    (near, reach_m): (Near, f64),
-    cache: &mut FeatureCache,
-    budget: &mut ToiBudget,
-) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
-    let angular_speed = angular_speed(a, b);
-    // A pair that overlaps has met. The velocity of one under load is not known before the contact solve.
-    let least_m = if near.had_contact_load { MAX_LOADED_GAP_M } else { -MAX_MISSED_M };
-    let has_met = start.is_some_and(|start| start.apart_m < least_m);
-    let least_rad = if start.is_some() { MIN_ROTATION_RAD } else { MIN_UNSEEN_ROTATION_RAD };
-    if angular_speed * TICK_S < least_rad || has_met {
-        return None;
-    }
-    collide_rotated(a, b, angular_speed, start, (near, reach_m), cache, budget)
-}
-
-/// Does what [`collide_after_rotation`] does, for a pair that has not met and of which one side rotates at
-/// `angular_speed`, rad/s.
-#[inline(never)]
-fn collide_rotated(
-    a: &PairSide,
-    b: &PairSide,
-    angular_speed: f64,
-    start: Option<&ContactGeometry>,
-    (near, reach_m): (Near, f64),
-    cache: &mut FeatureCache,
-    budget: &mut ToiBudget,
-) -> Option<Found> {
-    let rotation_rad = angular_speed * TICK_S;
-    let start_s = start.map_or(f64::INFINITY, |start| closing_s(a, b, start));
-    let may_meet = match start {
-        Some(start) => may_meet(a, b, start, rotation_rad, reach_m),
-        None => rotation_rad > MIN_UNSEEN_ROTATION_RAD && !boxes_stay_apart(a, b, TICK_S, rotation_speed(a, b)),
-    };
-    if start_s * angular_speed < MIN_ROTATION_RAD || !may_meet {
-        return None;
-    }
-    let longest_s = MAX_POSE_STEP_RAD / angular_speed;
-    let start_speed = start.map_or(0.0, |start| lowest_speed(a, b, start));
-    let mut clear = Pose { time_s: 0.0, speed: start_speed };
-    let mut time_s = start_s.min(longest_s).min(TICK_S);
-    // The pose where the search goes on after a closest approach.
-    let mut beyond: Option<Pose> = None;
-    let mut closest: Option<(f64, Found)> = None;
-    // The last pose in which the pair overlapped, on the way back to its meeting.
-    let mut overlapping: Option<Found> = None;
-    for _ in 0..MAX_POSES {
-        if !budget.take_substep() {
-            break;
-        }
-        let then = at(a, b, time_s);
-        let (then_a, then_b) = then.sides(a, b);
-        let mut pose = Pose { time_s, speed: 0.0 };
-        if let Some(geometry) = collide(&then_a, &then_b, near, cache) {
-            let later_s = closing_s(&then_a, &then_b, &geometry);
-            let gap_m = geometry.gap_m[..geometry.count].iter().fold(f64::INFINITY, least);
-            let geometry = extrapolate_back(geometry, &then_a, &then_b, time_s);
-            let geometry = ContactGeometry { includes_rotation: true, ..geometry };
-            let found = (geometry, then.centres);
-            if later_s.abs() * angular_speed < MAX_TIME_ERROR_RAD || (later_s <= 0.0 && gap_m >= -MAX_MISSED_M) {
-                let grazes = lowest_speed(&then_a, &then_b, &geometry) > MIN_SPEED_FRACTION * start_speed.min(0.0);
-                return (!grazes).then_some(found);
-            }
-            if closest.is_none_or(|(least_m, _)| gap_m < least_m) {
-                closest = Some((gap_m, (kept_open(geometry, &then_a, &then_b), then.centres)));
-            }
-            if gap_m < -MAX_MISSED_M {
-                let newton_s = time_s + later_s;
-                let is_inside = newton_s > clear.time_s && newton_s < time_s;
-                time_s = if is_inside { newton_s } else { 0.5 * (clear.time_s + time_s) };
-                beyond = None;
-                overlapping = Some(found);
-                continue;
-            }
-            pose.speed = lowest_speed(&then_a, &then_b, &geometry);
-            if clear.speed < 0.0 && pose.speed > 0.0 && beyond.is_none() {
-                time_s = clear.time_s + (time_s - clear.time_s) * (clear.speed / (clear.speed - pose.speed));
-                beyond = Some(pose);
-                continue;
-            }
-            if beyond.is_none() {
-                time_s += later_s.max(0.0).min(longest_s);
-            }
-        } else {
-            time_s += longest_s;
-        }
-        clear = pose;
-        if let Some(pose) = beyond.take() {
-            clear = pose;
-            time_s = pose.time_s + longest_s;
-        }
-        if clear.time_s >= TICK_S {
-            return overlapping.or(closest.map(|(_, found)| found));
-        }
-        time_s = time_s.min(TICK_S);
-    }
-    overlapping
-}
-
-/// Returns a contact with the gaps of its points raised so far that none closes in this tick, because the pair does not
-/// meet. The linear gaps of a pair that grazes may close at a speed too low for an impact.
-fn kept_open(mut geometry: ContactGeometry, a: &PairSide, b: &PairSide) -> ContactGeometry {
-    for point in 0..geometry.count {
-        let closing_m = -TICK_S * approach_speed(a, b, &geometry, point);
-        geometry.gap_m[point] = geometry.gap_m[point].max(closing_m + ROUNDING_M);
-    }
-    geometry
-}
-
-/// A contact and the centres of mass of its bodies in the poses of the contact.
-type Found = (ContactGeometry, [Vector2<f64>; 2]);
-
-/// A time after the start of the tick at which a rotating pair is apart, with the lowest normal velocity of its points.
-#[derive(Clone, Copy)]
-struct Pose {
-    time_s: f64,
-    speed: f64,
-}
-
-/// Returns the lowest normal velocity of the points of a contact, m/s; negative if any is closing.
-fn lowest_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
-    (0..geometry.count).map(|point| approach_speed(a, b, geometry, point)).fold(f64::INFINITY, f64::min)
-}
-
 /// Returns the time until the first point of a contact closes at its present speed, s; negative if the point overlaps,
 /// infinite if no point is closing.
 fn closing_s(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
@@ -508,14 +295,6 @@ fn closing_s(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
         }
     }
     first_s
-}
-
-/// Whether a pair may meet in this tick. Over a rotation by θ, gaps differ from linear ones by at most θ times the
-/// reach. Beyond [`MAX_POSE_STEP_RAD`], other corners than those of the contact may come round.
-fn may_meet(a: &PairSide, b: &PairSide, start: &ContactGeometry, rotation_rad: f64, reach_m: f64) -> bool {
-    start.apart_m <= reach_m && rotation_rad > MAX_POSE_STEP_RAD
-        || (0..start.count)
-            .any(|point| start.gap_m[point] + TICK_S * approach_speed(a, b, start, point) < rotation_rad * reach_m)
 }
 
 #[cfg(test)]

@@ -1,193 +1,23 @@
-//! Direct solve of small islands: the impulses of all loaded manifolds of an island at once.
-//!
-//! The sweeps of the contact solver converge slowly in a stack, and the error they leave has a bias, so the stack would
-//! creep. If the modes of all manifolds are known, the contact law is a linear system. A step solves it for the modes
-//! that the last sweep left; the sweep after it finds the next modes. A sweep that changes nothing proves that every
-//! manifold satisfies its contact law at the same velocities. If no step reaches this, the island gets back the
-//! impulses and velocities it had before, because those of a failed attempt can contain any amount of energy.
+//! The linear system of an island and its solution by elimination, one 3×3 block for each pair of coupled manifolds.
 
+use super::matrix::{Matrix, inverse, product, subtract, subtract_multiple, times, transposed};
 use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
-use crate::solve::islands::Islands;
 use crate::solve::manifold::Manifold;
-use crate::solve::policy::Ordinary;
-use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::solve::symmetric::Symmetric3;
-use nalgebra::{Vector2, Vector3};
+use nalgebra::Vector3;
 
-/// Maximum number of manifolds of an island, loaded or not.
-const MAX_MANIFOLDS: usize = 64;
 /// Maximum number of loaded manifolds of an island, limited by the bits of a mask.
 const MAX_LOADED: usize = 32;
-/// Maximum number of steps for one island. An island that needs more is hardly ever solved.
-const MAX_STEPS: usize = 6;
 /// Maximum number of other manifolds to which a manifold is linked when it is eliminated. It admits chains and keeps
 /// piles away, in which a step would cost more than the sweeps it replaces.
 const MAX_DEGREE: u32 = 3;
-/// Upper bound of the cost of a step, in sweeps over the same manifolds: 3 were measured for chains, and at the largest
-/// degree there are three times as many blocks.
-const STEP_COST_SWEEPS: usize = 8;
-/// Velocity change of the last sweep below which the result of all steps is kept although it is not exact, m/s.
-const ACCEPTABLE_M_PER_S: f64 = 1e-6;
 /// Softness added to each equation, relative to its own compliance, so that the system is never singular.
 const SOFTNESS: f64 = 1e-9;
-/// End of a list of manifolds.
-const END: u32 = u32::MAX;
-
-/// A 3×3 matrix by rows: first normal, second normal, tangent.
-type Matrix = [[f64; 3]; 3];
-
-/// Result of the direct solve of a tick.
-#[derive(Clone, Copy, Debug)]
-pub struct Outcome {
-    /// Whether every island is solved.
-    pub is_solved: bool,
-    /// Upper bound of the cost, in sweeps over all manifolds.
-    pub cost_sweeps: usize,
-}
-
-/// Scratch memory of the direct solve.
-#[derive(Clone, Debug)]
-pub struct DirectSolver {
-    islands: Islands,
-    /// For each body that represents an island, the first manifold of the island, or `END`.
-    first: Vec<u32>,
-    /// For each manifold, the next manifold of its island, or `END`.
-    next: Vec<u32>,
-    /// Manifolds of the present island.
-    members: Vec<u32>,
-    /// What the members were before the first step.
-    saved: Vec<Saved>,
-    system: System,
-}
-
-/// Impulses of a manifold and velocities of its two bodies.
-#[derive(Clone, Copy, Debug)]
-struct Saved {
-    impulse: BlockImpulse,
-    mode: Mode,
-    velocities: [(Vector2<f64>, f64); 2],
-}
-
-impl DirectSolver {
-    /// Preallocates memory for a scene with these numbers of manifolds and bodies.
-    pub fn with_capacity(manifolds: usize, bodies: usize) -> Self {
-        Self {
-            islands: Islands::with_capacity(bodies),
-            first: vec![END; bodies],
-            next: Vec::with_capacity(manifolds),
-            members: Vec::with_capacity(MAX_MANIFOLDS),
-            saved: Vec::with_capacity(MAX_MANIFOLDS),
-            system: System::with_capacity(bodies),
-        }
-    }
-
-    /// Solves the islands that are small enough, from impulses that a sweep left. Real-time: one pass over the
-    /// manifolds, and for each manifold of a small island at most `MAX_STEPS` steps with a sweep after each.
-    pub fn run(
-        &mut self,
-        manifolds: &mut [Manifold],
-        solver_bodies: &mut SolverBodies,
-        dynamic_bodies: &[usize],
-    ) -> Outcome {
-        self.find_islands(manifolds, solver_bodies, dynamic_bodies);
-        let (mut all_solved, mut cost) = (true, 0);
-        for &body in dynamic_bodies {
-            if self.first[body] == END {
-                continue;
-            }
-            let (is_solved, steps) = if self.gather(body) { self.solve(manifolds, solver_bodies) } else { (false, 0) };
-            all_solved &= is_solved;
-            cost += self.members.len() * (1 + steps * (1 + STEP_COST_SWEEPS));
-        }
-        Outcome { is_solved: all_solved, cost_sweeps: cost.div_ceil(manifolds.len()) }
-    }
-
-    /// Lists the manifolds of each island, in order.
-    fn find_islands(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies, dynamic_bodies: &[usize]) {
-        self.islands.find(manifolds, &solver_bodies.all, dynamic_bodies);
-        for &body in dynamic_bodies {
-            self.first[body] = END;
-        }
-        self.next.clear();
-        self.next.resize(manifolds.len(), END);
-        for (index, manifold) in manifolds.iter().enumerate().rev() {
-            let dynamic = usize::from(solver_bodies.all[manifold.bodies[0]].inverse_mass == 0.0);
-            let island = self.islands.root(manifold.bodies[dynamic]);
-            self.next[index] = self.first[island];
-            self.first[island] = index as u32;
-        }
-    }
-
-    /// Collects the members of the island that a body represents. Returns whether there are at most `MAX_MANIFOLDS`.
-    fn gather(&mut self, body: usize) -> bool {
-        self.members.clear();
-        let mut index = self.first[body];
-        while index != END && self.members.len() < MAX_MANIFOLDS {
-            self.members.push(index);
-            index = self.next[index as usize];
-        }
-        index == END
-    }
-
-    /// Solves the present island. Returns whether it is solved, and the number of steps made.
-    fn solve(&mut self, manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) -> (bool, usize) {
-        if self.sweep(manifolds, solver_bodies) < EXACT_M_PER_S {
-            return (true, 0);
-        }
-        self.save(manifolds, solver_bodies);
-        let mut change = f64::INFINITY;
-        for steps in 0..MAX_STEPS {
-            if !self.system.step(&self.members, manifolds, solver_bodies) {
-                self.restore(manifolds, solver_bodies);
-                return (false, steps);
-            }
-            change = self.sweep(manifolds, solver_bodies);
-            if change < EXACT_M_PER_S {
-                return (true, steps + 1);
-            }
-        }
-        // Written so that a change that is not a number counts as a failure.
-        let is_acceptable = change < ACCEPTABLE_M_PER_S;
-        if !is_acceptable {
-            self.restore(manifolds, solver_bodies);
-        }
-        (is_acceptable, MAX_STEPS)
-    }
-
-    /// Solves each manifold of the island once; returns the largest change of a velocity, m/s.
-    fn sweep(&self, manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) -> f64 {
-        let mut change = Change::default();
-        for &index in &self.members {
-            relax::<Ordinary>(&mut manifolds[index as usize], solver_bodies, &mut change);
-        }
-        change.largest
-    }
-
-    fn save(&mut self, manifolds: &[Manifold], solver_bodies: &SolverBodies) {
-        let velocity = |body: usize| (solver_bodies.all[body].velocity, solver_bodies.all[body].angular_velocity);
-        self.saved.clear();
-        self.saved.extend(self.members.iter().map(|&index| {
-            let Manifold { impulse, mode, bodies, .. } = manifolds[index as usize];
-            Saved { impulse, mode, velocities: bodies.map(velocity) }
-        }));
-    }
-
-    fn restore(&self, manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) {
-        for (&index, saved) in self.members.iter().zip(&self.saved) {
-            let manifold = &mut manifolds[index as usize];
-            (manifold.impulse, manifold.mode) = (saved.impulse, saved.mode);
-            for (&body, &(velocity, angular_velocity)) in manifold.bodies.iter().zip(&saved.velocities) {
-                let solver_body = &mut solver_bodies.all[body];
-                (solver_body.velocity, solver_body.angular_velocity) = (velocity, angular_velocity);
-            }
-        }
-    }
-}
 
 /// The linear system of an island: for each loaded manifold, three equations for the changes of its impulses.
 #[derive(Clone, Debug)]
-struct System {
+pub(super) struct System {
     /// Manifolds that carry load, with their equations.
     loaded: Vec<(usize, Equations)>,
     /// For each body, a mask of the loaded manifolds that act on it.
@@ -278,7 +108,7 @@ impl Equations {
 }
 
 impl System {
-    fn with_capacity(bodies: usize) -> Self {
+    pub(super) fn with_capacity(bodies: usize) -> Self {
         Self {
             loaded: Vec::with_capacity(MAX_LOADED),
             acting: vec![0; bodies],
@@ -291,7 +121,12 @@ impl System {
 
     /// Solves the equations of the loaded manifolds in their present modes and applies the changes of the impulses,
     /// even if they leave the contact law. Returns whether the island is suitable; if not, nothing is changed.
-    fn step(&mut self, members: &[u32], manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies) -> bool {
+    pub(super) fn step(
+        &mut self,
+        members: &[u32],
+        manifolds: &mut [Manifold],
+        solver_bodies: &mut SolverBodies,
+    ) -> bool {
         if !self.collect(members, manifolds, solver_bodies) || !self.find_order() {
             return false;
         }
@@ -504,56 +339,4 @@ fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
 #[inline]
 fn at(row: usize, column: usize) -> usize {
     row * MAX_LOADED + column
-}
-
-// The functions below are written out entry by entry: with loops or closures over arrays, a step costs almost twice as
-// much.
-
-#[inline]
-fn subtract(from: &mut [f64; 3], change: &[f64; 3]) {
-    from[0] -= change[0];
-    from[1] -= change[1];
-    from[2] -= change[2];
-}
-
-#[inline]
-fn subtract_multiple(from: &mut Matrix, factor: f64, change: &Matrix) {
-    for (row, change) in from.iter_mut().zip(change) {
-        subtract(row, &[factor * change[0], factor * change[1], factor * change[2]]);
-    }
-}
-
-#[inline]
-fn times(a: &Matrix, v: &[f64; 3]) -> [f64; 3] {
-    [dot(&a[0], v), dot(&a[1], v), dot(&a[2], v)]
-}
-
-#[inline]
-fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-#[inline]
-fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    let columns = transposed(b);
-    [times(&columns, &a[0]), times(&columns, &a[1]), times(&columns, &a[2])]
-}
-
-#[inline]
-fn transposed(a: &Matrix) -> Matrix {
-    let [[a00, a01, a02], [a10, a11, a12], [a20, a21, a22]] = *a;
-    [[a00, a10, a20], [a01, a11, a21], [a02, a12, a22]]
-}
-
-/// Returns the inverse by cofactors.
-#[inline]
-fn inverse(a: &Matrix) -> Matrix {
-    let [[a00, a01, a02], [a10, a11, a12], [a20, a21, a22]] = *a;
-    let (c00, c01, c02) = (a11 * a22 - a12 * a21, a12 * a20 - a10 * a22, a10 * a21 - a11 * a20);
-    let scale = 1.0 / (a00 * c00 + a01 * c01 + a02 * c02);
-    [
-        [scale * c00, scale * (a02 * a21 - a01 * a22), scale * (a01 * a12 - a02 * a11)],
-        [scale * c01, scale * (a00 * a22 - a02 * a20), scale * (a02 * a10 - a00 * a12)],
-        [scale * c02, scale * (a01 * a20 - a00 * a21), scale * (a00 * a11 - a01 * a10)],
-    ]
 }
