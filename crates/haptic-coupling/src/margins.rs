@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damper_that_spends_all_is_told_so() {
+    fn a_damping_that_is_too_high_is_reported_with_a_better_value() {
         let wrong = Gains { damping_n_s_per_m: 5.0, ..Gains::default() };
         let margins = Margins::of(&WorstAxisModel::default(), &hand(), &wrong, 1.0, None);
         assert!(margins.advice()[0].contains("try 0.100 N·s/m"), "{:?}", margins.advice());

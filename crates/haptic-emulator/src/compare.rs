@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_force_that_was_never_let_through_is_told() {
+    fn a_force_that_was_never_admitted_is_reported() {
         let [x, y] = compared(|ms, [x, y]| if ms == 300 { [-x, y] } else { [x, y] });
         assert_eq!((x.unmatched, y.unmatched), (1, 0));
         assert_eq!(x.first_unmatched, Some((9_300_000.0, -1.0)));

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_two_seconds_are_remembered_in_order() {
+    fn the_newest_two_seconds_are_kept_in_order() {
         let mut black_box = BlackBox::new();
         (1..=5).for_each(|number| record(&mut black_box, tick(number)));
         assert_eq!(black_box.reports().map(|report| report.tick).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);

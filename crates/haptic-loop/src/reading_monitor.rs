@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_never_speaks_is_stale_and_then_lost_and_its_hand_is_nowhere() {
+    fn a_device_without_samples_is_stale_then_lost_and_has_no_position() {
         let mut monitor = ReadingMonitor::new(&Safety::default(), 1000.0);
         let hand = monitor.check(&Reading::default(), TICK_S);
         assert_eq!((hand.position_m, hand.validity), (None, Validity::Stale));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_is_an_over_speed_and_the_new_place_is_believed_after() {
+    fn a_jump_is_an_over_speed_and_the_next_reading_is_good() {
         let mut monitor = monitor_at_rest();
         let hand = monitor.check(&at(0.01), TICK_S);
         let Validity::Faulted(Fault::OverSpeed { speed_m_per_s, .. }) = hand.validity else { panic!("{hand:?}") };
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_late_tick_the_way_of_the_whole_time_is_no_over_speed() {
+    fn the_speed_after_a_late_tick_counts_the_whole_time() {
         let mut monitor = monitor_at_rest();
         let asked_before = Reading { age_ns: 8_000_000, ..at(0.001) };
         assert_eq!(monitor.check(&asked_before, 0.008).validity, Validity::Stale);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_never_becomes_a_position() {
+    fn a_position_that_is_not_finite_is_a_fault_and_is_not_used() {
         let mut monitor = monitor_at_rest();
         let hand = monitor.check(&at(f64::NAN), TICK_S);
         assert_eq!(hand.validity, Validity::Faulted(Fault::ReadingNotFinite));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_counts_anew_after_a_silence_is_believed() {
+    fn a_device_that_restarts_its_counter_after_a_pause_is_accepted() {
         let mut monitor = monitor_at_rest();
         let anew = Reading { sequence: at(0.0).sequence.wrapping_sub(1000), ..at(0.0) };
         assert!(!monitor.check(&anew, TICK_S).is_new);

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_does_what_it_is_told_tick_by_tick() {
+    fn it_repeats_the_recorded_ticks_one_by_one() {
         let info = DeviceInfo {
             name: "kept".to_owned(),
             kind: "serial".to_owned(),

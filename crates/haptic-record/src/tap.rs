@@ -307,13 +307,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sixty_pictures_belong_to_a_second() {
+    fn poses_are_due_sixty_times_per_second() {
         assert_eq!((1..=1000).filter(|&tick| is_pose_due(tick)).count(), 60);
         assert_eq!((1..=10_000).filter(|&tick| is_pose_due(tick)).count(), 600);
     }
 
     #[test]
-    fn the_hash_of_a_body_knows_every_value_and_no_sign_of_zero() {
+    fn the_hash_of_a_body_depends_on_every_value_but_not_on_the_sign_of_zero() {
         let still = BodyState {
             centre_m: Vector2::zeros(),
             rotation: Vector2::new(1.0, 0.0),

@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_a_force_knows_every_bit_and_no_sign_of_zero() {
+    fn the_hash_of_a_force_depends_on_every_bit_but_not_on_the_sign_of_zero() {
         let force_n = Vector2::new(0.5, -1.25);
         let next_up = |value: f64| f64::from_bits(value.to_bits() + 1);
         let others = [Vector2::new(next_up(0.5), -1.25), Vector2::new(0.5, next_up(-1.25)), Vector2::new(-1.25, 0.5)];

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn of_ever_more_worlds_the_newest_and_the_first_are_remembered() {
+    fn of_many_worlds_the_newest_and_the_first_are_kept() {
         let worlds = Worlds::starting_with(source("first"));
         let numbers: Vec<u64> = (1..=100).map(|index| worlds.add(source(&format!("world {index}")))).collect();
         assert_eq!(numbers, (1..=100).collect::<Vec<_>>());

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_motion_that_creeps_home_has_died_away() {
+    fn a_motion_that_returns_slowly_has_decayed() {
         let mut ringing = DecayMonitor::new();
         (0..1000).for_each(|tick| ringing.push(1e-3 * libm::exp(-f64::from(tick) / 300.0)));
         assert_eq!(ringing.verdict(1e-9), Verdict::Decays);

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encoder_that_does_not_move_tells_nothing() {
+    fn an_encoder_that_does_not_move_has_an_unknown_step() {
         assert_eq!(find_step([0.1; 100].into_iter()), EncoderStep::Unknown);
     }
 }

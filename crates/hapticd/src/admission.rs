@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn half_the_period_is_admitted_and_more_is_told_by_how_much() {
+    fn half_the_period_is_admitted_and_the_excess_is_reported() {
         assert_eq!(taking(500_000).objection(), None);
         let text = taking(812_000).objection().unwrap();
         assert!(text.contains("takes 812 µs") && text.contains("312 µs more than half"), "{text}");

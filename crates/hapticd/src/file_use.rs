@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_nothing_may_be_given_twice() {
+    fn dev_null_and_streams_may_be_named_twice() {
         for path in ["/dev/null", "/dev/stdout", "/dev/fd/1"].map(Path::new) {
             let both = PathConflicts::default().reads("--hand", Some(path)).writes("--trace", Some(path));
             assert_eq!(both.writes("--trace-bodies", Some(path)).check(), Ok(()), "{}", path.display());

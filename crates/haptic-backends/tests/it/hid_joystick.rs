@@ -231,7 +231,7 @@ fn closing_ends_every_effect() {
 }
 
 #[test]
-fn a_tick_that_falls_silent_gets_no_force() {
+fn the_force_ends_when_no_tick_writes_any_more() {
     let socket = socket(Some(VPFORCE), None);
     let mut device = open(&socket).unwrap();
     tick_until(device.as_mut(), Vector2::new(3.0, 0.0), |_| motor_n(&socket).x > 2.9);
@@ -311,7 +311,7 @@ fn motors_that_are_off_at_the_start_are_a_fault_from_the_first_report_on() {
 }
 
 #[test]
-fn motors_that_are_off_between_two_looks_of_the_tick_are_told_once() {
+fn motors_that_are_off_between_two_reads_are_reported_once() {
     let socket = socket(Some(OPEN_FFBOARD), None);
     let mut device = open(&socket).unwrap();
     tick_until(device.as_mut(), Vector2::zeros(), |device| read(device).health == Health::Ready);
@@ -323,7 +323,7 @@ fn motors_that_are_off_between_two_looks_of_the_tick_are_told_once() {
 }
 
 #[test]
-fn a_board_whose_watchdog_cut_its_force_is_told_of_armed_again_and_pushes_again() {
+fn a_board_whose_watchdog_stopped_it_is_reported_armed_again_and_exerts_force_again() {
     let socket = socket(None, None);
     let mut device = open_native(&socket);
     let force_n = Vector2::new(2.0, 0.0);
@@ -345,7 +345,7 @@ fn a_board_whose_watchdog_cut_its_force_is_told_of_armed_again_and_pushes_again(
 }
 
 #[test]
-fn a_board_that_falls_silent_while_it_takes_commands_is_not_believed_and_greeted_anew() {
+fn a_board_that_stops_sending_while_it_accepts_commands_is_lost_and_reconnected() {
     let socket = socket(None, None);
     let mut device = open_native(&socket);
     let force_n = Vector2::new(2.0, 0.0);

@@ -91,7 +91,7 @@ fn resting_haply(variant: HaplyVariant, hand_n_per_m: f64) -> Link<HaplyBoard> {
 }
 
 #[test]
-fn every_make_of_the_haply_is_greeted_at_home_and_followed_through_its_workspace() {
+fn every_model_of_the_haply_is_opened_at_home_and_tracked_through_its_workspace() {
     for variant in VARIANTS {
         let mut link = haply(variant);
         let home_m = variant.linkage.handle_m(variant.home_rad()).unwrap();
@@ -127,7 +127,7 @@ fn torques_beyond_what_the_motors_give_keep_the_direction_of_the_force() {
 }
 
 #[test]
-fn the_last_thing_a_haply_hears_is_zero_torque() {
+fn the_last_command_to_a_haply_is_zero_torque() {
     let mut link = haply(HaplyVariant::V3);
     link.run(10, Vector2::new(1.0, 1.0));
     assert_ne!(link.board.force_n(), Vector2::zeros());
@@ -161,7 +161,7 @@ fn haply_in_the_middle() -> (HaplyProtocol, HaplyBoard) {
 }
 
 #[test]
-fn a_haply_that_forgot_its_angles_away_from_home_is_not_set_up_there_but_refused_with_the_remedy() {
+fn a_haply_that_lost_its_angles_away_from_home_is_refused_with_the_remedy() {
     let (mut protocol, mut board) = haply_in_the_middle();
     replies_of(&mut board, &[0, 0]);
     for _ in 0..3 {
@@ -217,7 +217,7 @@ fn frames_lost_from_a_haply_are_counted() {
 }
 
 #[test]
-fn a_silent_and_a_babbling_haply_are_told_apart() {
+fn a_haply_that_sends_nothing_and_one_that_sends_garbage_are_distinguished() {
     struct Stranger(&'static [u8], EmulatedHandle);
     impl Board for Stranger {
         fn receive(&mut self, _: &[u8], out: &mut Vec<Vec<u8>>) {
@@ -339,7 +339,7 @@ fn an_odrive_moves_the_handle_as_mechanics_says_over_its_lever() {
 }
 
 #[test]
-fn an_odrive_s_watchdog_is_on_lets_go_and_is_told_of_and_the_motor_comes_back() {
+fn an_odrive_s_watchdog_stops_the_motor_is_reported_and_the_motor_resumes() {
     let mut link = odrive();
     link.run(10, Vector2::new(0.5, 0.0));
     assert_ne!(link.board.force_n(), Vector2::zeros());

@@ -144,7 +144,7 @@ fn a_bad_line_is_counted_and_readings_still_come() {
 }
 
 #[test]
-fn a_port_in_use_is_told_with_the_process_that_has_it() {
+fn a_port_in_use_is_reported_with_the_process_that_uses_it() {
     let emulator = Emulator::start("busy", NativeTraits::default(), ServeOptions::default());
     let first = open(&emulator.port, 2).unwrap();
     let Err(OpenError::Port(error)) = open(&emulator.port, 2) else { panic!("opened twice") };

@@ -145,7 +145,7 @@ fn sections_of_the_wrong_type_are_rejected() {
 }
 
 #[test]
-fn what_is_planned_but_missing_says_so() {
+fn keys_that_are_not_yet_supported_are_reported_as_such() {
     let joint = format!("{}[[joint]]\nkind = \"hinge\"\n", body_with(""));
     assert_starts(&scene_errors(&joint), "x.toml:5:1: joint: joints are not yet supported");
     let first = format!("[world]\norder = \"first\"\n{}", body_with(""));

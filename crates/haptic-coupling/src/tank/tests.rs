@@ -146,7 +146,7 @@ fn a_gap_in_the_readings_books_the_mean_force_and_lowers_the_limit() {
 }
 
 #[test]
-fn a_reading_that_is_not_trusted_earns_nothing() {
+fn a_reading_that_is_not_good_adds_no_energy() {
     let mut tank = Tank::new(&SETTINGS, lively(0.0));
     tank.observe(Vector2::zeros(), PERIOD_S, lively(0.0), true);
     tank.observe(Vector2::new(0.5, 0.0), PERIOD_S, lively(10.0), false);
@@ -154,7 +154,7 @@ fn a_reading_that_is_not_trusted_earns_nothing() {
 }
 
 #[test]
-fn the_observer_lets_everything_pass_and_remembers_the_worst() {
+fn the_observer_admits_every_force_and_keeps_the_lowest_level() {
     let mut tank = Tank::new(&TankSettings { passivity: Passivity::Observer, ..SETTINGS }, lively(0.0));
     tank.observe(Vector2::zeros(), PERIOD_S, lively(0.0), true);
     let force_n = Vector2::new(10.0, 0.0);

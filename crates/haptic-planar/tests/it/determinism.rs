@@ -93,7 +93,7 @@ fn a_clone_is_independent_of_its_original() {
 }
 
 #[test]
-fn the_hash_sees_the_last_bit_of_every_number() {
+fn the_hash_depends_on_the_last_bit_of_every_number() {
     let lab = jumble();
     let hash = lab.state.hash();
     let bump = |value: &mut f64| *value = f64::from_bits(value.to_bits() ^ 1);

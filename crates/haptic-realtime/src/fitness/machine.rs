@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_reads_as_nothing() {
+    fn a_missing_file_has_no_text_and_a_missing_folder_no_names() {
         let nowhere = Machine::at("/nonexistent");
         assert_eq!((nowhere.text("proc/stat"), nowhere.names("proc").len()), (None, 0));
     }

@@ -20,7 +20,7 @@ fn every_finding_has_its_own_name_and_a_remedy_unless_it_is_ok() {
 }
 
 #[test]
-fn a_machine_that_tells_nothing_gets_the_same_checks() {
+fn a_machine_that_reports_nothing_gets_the_same_checks() {
     let names = |machine: &Machine| inspect(machine).iter().map(|finding| finding.id).collect::<Vec<_>>();
     assert_eq!(names(&Machine::at("/nonexistent")), names(&Machine::this()));
     inspect(&Machine::at("/nonexistent")).iter().for_each(assert_well_formed);

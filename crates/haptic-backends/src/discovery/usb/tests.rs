@@ -77,7 +77,7 @@ fn joysticks_and_boards_are_found_with_axes_and_what_they_can_do() {
 }
 
 #[test]
-fn a_joystick_without_force_is_told_as_one_that_nothing_drives() {
+fn a_joystick_without_force_feedback_cannot_be_driven() {
     let root = Root::new();
     root.plug_in(0, &PLAIN_STICK);
     let found = &found_under(root.0.path())[0];
@@ -98,7 +98,7 @@ fn a_stick_whose_reports_are_incomplete_says_what_is_missing() {
 }
 
 #[test]
-fn what_the_kernel_drives_as_well_is_told_once_with_the_better_backend() {
+fn a_device_with_a_kernel_driver_is_listed_once_with_the_better_backend() {
     let root = Root::new();
     root.plug_in(0, &OPEN_FFBOARD.descriptor());
     root.let_the_kernel_drive("hid0", 5);
