@@ -6,13 +6,13 @@ use crate::output::Contact;
 use crate::scene::Scene;
 use crate::scene::description::ImpactState;
 use crate::solve::contact_solver::Solver;
+use crate::solve::events::Events;
 use crate::solve::impact_queue::ImpactQueue;
 use crate::solve::islands::Islands;
 use crate::solve::manifold::Manifold;
 use crate::solve::position_correction::Correction;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::state::State;
-use crate::step::events::Events;
 use crate::work::Work;
 
 /// Preallocated scratch memory of a step. A step gives the same bits with any workspace that was created for its scene.

@@ -7,6 +7,7 @@ pub(crate) mod contact_work;
 pub(crate) mod coupling;
 pub(crate) mod direct;
 pub mod energy;
+pub(crate) mod events;
 pub(crate) mod fixed_point;
 pub mod impact;
 pub(crate) mod impact_group;

@@ -17,6 +17,7 @@ use crate::collide::toi::{SUBSTEPS, moved_piece};
 use crate::math::integrate_rotation;
 use crate::scene::Scene;
 use crate::shape::piece::PlacedPiece;
+use crate::solve::events::Events;
 use crate::solve::impact_queue::{FLAT_GAP_M, ImpactTotals, apply, impact_now};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
@@ -26,76 +27,14 @@ use crate::tick::TICK_S;
 use crate::workspace::Workspace;
 use nalgebra::Vector2;
 
-/// Maximum number of events in one tick.
-const MAX_EVENTS: usize = 64;
 /// Maximum number of events of one island in one tick.
 const MAX_EVENTS_OF_ISLAND: u32 = 32;
-/// Number of visits of near pairs in one tick, two for each pair and event, that limits the number of events in large
-/// scenes.
-const PAIR_VISITS: usize = 32_768;
 /// Part of the tick that an island must make here, s. One that makes less is left to the ordinary step.
 const MIN_DURATION_S: f64 = TICK_S / SUBSTEPS as f64;
 
-/// Scratch memory for the motion from event to event.
-#[derive(Clone, Debug)]
-pub struct Events {
-    /// Whether any body moves from event to event in this tick.
-    is_active: bool,
-    bodies: Vec<EventBody>,
-    /// Islands, each at the index of its representative.
-    islands: Vec<EventIsland>,
-    /// Time after the start of the tick at which each near pair meets, s; infinite if it does not.
-    due_s: Vec<f64>,
-    max_events: usize,
-}
-
-/// A body in a tick with events.
-#[derive(Clone, Copy, Debug, Default)]
-struct EventBody {
-    /// Representative of the body's island.
-    root: usize,
-    /// Whether the body moves from event to event. Always false for fixed bodies.
-    is_moving: bool,
-    /// Time after the start of the tick up to which the body has moved, s.
-    time_s: f64,
-}
-
-/// An island in a tick with events.
-#[derive(Clone, Copy, Debug, Default)]
-struct EventIsland {
-    is_moving: bool,
-    /// Time after the start of the tick at which the tick of the island ends, s.
-    end_s: f64,
-    events: u32,
-    impacts: ImpactTotals,
-}
-
-impl Events {
-    /// Preallocates memory for a scene with these numbers of bodies and near pairs.
-    pub fn with_capacity(bodies: usize, pairs: usize) -> Self {
-        Self {
-            is_active: false,
-            bodies: vec![EventBody::default(); bodies],
-            islands: vec![EventIsland::default(); bodies],
-            due_s: Vec::with_capacity(pairs),
-            max_events: (PAIR_VISITS / (2 * pairs.max(1))).clamp(1, MAX_EVENTS),
-        }
-    }
-
-    /// Starts a tick, in which no body moves from event to event yet.
-    pub fn start_tick(&mut self) {
-        self.is_active = false;
-    }
-
-    /// Whether a body moved from event to event in this tick.
-    pub fn moved(&self, body: usize) -> bool {
-        self.is_active && self.bodies[body].is_moving
-    }
-}
-
 /// Repeats the tick of each island of free bodies that cannot make its whole motion. The body `held` by the coupling and
 /// bodies under contact load in the last tick are not free. Replaces the impacts of these islands in `impacts`.
-/// Real-time: at most [`MAX_EVENTS`] events, each with two passes over the near pairs, and one [`MeetingBudget`].
+/// Real-time: at most [`MAX_EVENTS`](crate::solve::events::MAX_EVENTS) events, each with two passes over the near pairs, and one [`MeetingBudget`].
 pub(super) fn move_by_events<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -128,9 +67,8 @@ pub(super) fn move_by_events<P: Policy>(
 fn find_islands<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace, held: Option<usize>) -> bool {
     let Workspace { events, islands, .. } = workspace;
     for &body in &scene.dynamic_bodies {
-        events.bodies[body] = EventBody { root: islands.root(body), is_moving: false, time_s: 0.0 };
         let is_moving = islands.fraction(body) < 1.0 || P::FORCED;
-        events.islands[body] = EventIsland { is_moving, end_s: TICK_S, ..EventIsland::default() };
+        events.start(body, islands.root(body), is_moving);
     }
     for &body in &scene.dynamic_bodies {
         if (held == Some(body) || state.had_contact_load[body]) && !P::FORCED {
@@ -177,45 +115,27 @@ impl Run<'_> {
         }
     }
 
+    fn pairs(&self) -> &[Pair] {
+        self.state.broad_phase.table.pairs()
+    }
+
     /// Resolves the events in the order of their times.
     fn all(&mut self) {
         for _ in 0..self.events.max_events {
-            let Some((index, now_s)) = self.next() else { return };
+            let Some((index, now_s)) = self.events.next(self.pairs()) else { return };
             self.count += 1;
             self.resolve(index, now_s);
         }
-        if let Some((_, now_s)) = self.next() {
-            self.end_all(now_s);
+        if let Some((_, now_s)) = self.events.next(self.pairs()) {
+            self.events.end_all(self.state.broad_phase.table.pairs(), now_s);
         }
-    }
-
-    /// Returns the pair that meets next, before its island ends, and the time of the meeting, s.
-    fn next(&self) -> Option<(usize, f64)> {
-        let mut first = None;
-        let mut first_s = f64::INFINITY;
-        for (index, &due_s) in self.events.due_s.iter().enumerate() {
-            if due_s < first_s && due_s < self.island_of(&self.state.broad_phase.table.pairs()[index]).end_s {
-                (first, first_s) = (Some(index), due_s);
-            }
-        }
-        first.map(|index| (index, first_s))
-    }
-
-    fn island_of(&self, pair: &Pair) -> &EventIsland {
-        &self.events.islands[self.events.bodies[self.moving_body(pair)].root]
-    }
-
-    /// Returns the first body of a pair that moves from event to event, or else the second body.
-    fn moving_body(&self, pair: &Pair) -> usize {
-        let [a, b] = pair.bodies.map(|body| body as usize);
-        if self.events.bodies[a].is_moving { a } else { b }
     }
 
     /// Resolves the impact of a pair, and finds the next meetings of both bodies.
     fn resolve(&mut self, index: usize, now_s: f64) {
         let pair = self.state.broad_phase.table.pairs()[index];
         let bodies = pair.bodies.map(|body| body as usize);
-        let root = self.events.bodies[self.moving_body(&pair)].root;
+        let root = self.events.bodies[self.events.moving_body(&pair)].root;
         self.events.islands[root].events += 1;
         let is_apart = bodies.iter().any(|&body| {
             let other = &self.events.bodies[body];
@@ -223,7 +143,7 @@ impl Run<'_> {
         });
         if is_apart {
             // The other body belongs to another island: leave both to the ordinary step.
-            bodies.into_iter().for_each(|body| self.end_island_of(body, 0.0));
+            bodies.into_iter().for_each(|body| self.events.end_island_of(body, 0.0));
             return;
         }
         bodies.into_iter().for_each(|body| self.advance(body, now_s));
@@ -244,24 +164,6 @@ impl Run<'_> {
         }
     }
 
-    /// Ends the tick of the island of a moving body at `now_s`.
-    fn end_island_of(&mut self, body: usize, now_s: f64) {
-        if self.events.bodies[body].is_moving {
-            let island = &mut self.events.islands[self.events.bodies[body].root];
-            island.end_s = island.end_s.min(now_s);
-        }
-    }
-
-    /// Ends the tick of all islands with meetings later than `now_s`.
-    fn end_all(&mut self, now_s: f64) {
-        for index in 0..self.events.due_s.len() {
-            if self.events.due_s[index] < f64::INFINITY {
-                let body = self.moving_body(&self.state.broad_phase.table.pairs()[index]);
-                self.end_island_of(body, now_s);
-            }
-        }
-    }
-
     /// Returns the time at which a pair next meets after `now_s`, s; infinite if it does not before its island ends. If
     /// that is unknown, the island ends.
     fn search(&mut self, pair: &Pair, now_s: f64) -> f64 {
@@ -269,7 +171,7 @@ impl Run<'_> {
         if !bodies.iter().any(|&body| self.events.bodies[body].is_moving) {
             return f64::INFINITY;
         }
-        let end_s = self.island_of(pair).end_s;
+        let end_s = self.events.island_of(pair).end_s;
         if end_s <= now_s {
             return f64::INFINITY;
         }
@@ -282,8 +184,8 @@ impl Run<'_> {
             Meeting::Never => f64::INFINITY,
             Meeting::At(after_s) => now_s + after_s,
             Meeting::Unknown(after_s) => {
-                let body = self.moving_body(pair);
-                self.end_island_of(body, now_s + after_s);
+                let body = self.events.moving_body(pair);
+                self.events.end_island_of(body, now_s + after_s);
                 f64::INFINITY
             }
         }
@@ -291,7 +193,7 @@ impl Run<'_> {
 
     /// Resolves the impact of a pair whose bodies have moved to the present. Returns whether there is one.
     fn strike(&mut self, index: usize, pair: &Pair) -> bool {
-        let now_s = self.events.bodies[self.moving_body(pair)].time_s;
+        let now_s = self.events.bodies[self.events.moving_body(pair)].time_s;
         let poses = [0, 1].map(|which| self.pose(pair, which, now_s));
         let sides = [0, 1].map(|which| self.side(pair, which, now_s, 0.0, &poses[which]));
         let Some(geometry) = contact_at_meeting(&sides[0], &sides[1]) else { return false };
@@ -306,8 +208,7 @@ impl Run<'_> {
         }
         let (impulse, lost_j) = impact_now(&manifold, bodies, point, is_flat, self.scene.restitution_law);
         apply(&manifold, &impulse, now_s, self.solver_bodies, None);
-        let root = self.events.bodies[self.moving_body(pair)].root;
-        self.events.islands[root].impacts.add(1, lost_j);
+        self.events.island_of(pair).impacts.add(1, lost_j);
         true
     }
 
@@ -392,7 +293,7 @@ impl Run<'_> {
                 }
             }
         }
-        self.end_island_of(body, now_s + least_s);
+        self.events.end_island_of(body, now_s + least_s);
     }
 
     /// Does the work of the most expensive events.
@@ -400,7 +301,7 @@ impl Run<'_> {
         let Some(pair) = self.state.broad_phase.table.pairs().first().copied() else { return };
         let mut sum = 0.0;
         for _ in 0..self.events.max_events {
-            sum += self.next().map_or(0.0, |(_, due_s)| due_s);
+            sum += self.events.next(self.pairs()).map_or(0.0, |(_, due_s)| due_s);
             sum += f64::from(u8::from(self.strike(0, &pair)));
             pair.bodies.into_iter().for_each(|body| self.keep_in_boxes(body as usize, 0.0));
             for other in self.state.broad_phase.table.pairs() {

@@ -3,7 +3,7 @@
 //! The phases follow the order of *One tick* in `docs/physics.md`.
 
 mod displacement;
-pub(crate) mod events;
+mod events;
 mod flight;
 mod gain;
 pub mod worst_case;

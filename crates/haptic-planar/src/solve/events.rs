@@ -1,0 +1,122 @@
+//! Data of the islands that move from event to event in a tick: their ends, their events and the times at which their
+//! pairs meet.
+
+use crate::collide::pair_table::Pair;
+use crate::solve::impact_queue::ImpactTotals;
+use crate::tick::TICK_S;
+
+/// Maximum number of events in one tick.
+pub const MAX_EVENTS: usize = 64;
+/// Number of visits of near pairs in one tick, two for each pair and event, that limits the number of events in large
+/// scenes.
+const PAIR_VISITS: usize = 32_768;
+
+/// Scratch memory for the motion from event to event.
+#[derive(Clone, Debug)]
+pub struct Events {
+    /// Whether any body moves from event to event in this tick.
+    pub is_active: bool,
+    /// All bodies in file order.
+    pub bodies: Vec<EventBody>,
+    /// Islands, each at the index of its representative.
+    pub islands: Vec<EventIsland>,
+    /// Time after the start of the tick at which each near pair meets, s; infinite if it does not.
+    pub due_s: Vec<f64>,
+    /// Maximum number of events in one tick of this scene.
+    pub max_events: usize,
+}
+
+/// A body in a tick with events.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventBody {
+    /// Representative of the body's island.
+    pub root: usize,
+    /// Whether the body moves from event to event. Always false for fixed bodies.
+    pub is_moving: bool,
+    /// Time after the start of the tick up to which the body has moved, s.
+    pub time_s: f64,
+}
+
+/// An island in a tick with events.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventIsland {
+    /// Whether the island moves from event to event.
+    pub is_moving: bool,
+    /// Time after the start of the tick at which the tick of the island ends, s.
+    pub end_s: f64,
+    /// Number of events so far.
+    pub events: u32,
+    /// Totals over its impacts.
+    pub impacts: ImpactTotals,
+}
+
+impl Events {
+    /// Preallocates memory for a scene with these numbers of bodies and near pairs.
+    pub fn with_capacity(bodies: usize, pairs: usize) -> Self {
+        Self {
+            is_active: false,
+            bodies: vec![EventBody::default(); bodies],
+            islands: vec![EventIsland::default(); bodies],
+            due_s: Vec::with_capacity(pairs),
+            max_events: (PAIR_VISITS / (2 * pairs.max(1))).clamp(1, MAX_EVENTS),
+        }
+    }
+
+    /// Starts a tick, in which no body moves from event to event yet.
+    pub fn start_tick(&mut self) {
+        self.is_active = false;
+    }
+
+    /// Puts a body at the start of the tick, in the island of the body `root`, whose tick is that long. `is_moving` holds
+    /// for the island of which this body is the representative.
+    pub fn start(&mut self, body: usize, root: usize, is_moving: bool) {
+        self.bodies[body] = EventBody { root, is_moving: false, time_s: 0.0 };
+        self.islands[body] = EventIsland { is_moving, end_s: TICK_S, ..EventIsland::default() };
+    }
+
+    /// Whether a body moved from event to event in this tick.
+    pub fn moved(&self, body: usize) -> bool {
+        self.is_active && self.bodies[body].is_moving
+    }
+
+    /// Returns the first body of a pair that moves from event to event, or else the second body.
+    pub fn moving_body(&self, pair: &Pair) -> usize {
+        let [a, b] = pair.bodies.map(|body| body as usize);
+        if self.bodies[a].is_moving { a } else { b }
+    }
+
+    /// Returns the island of the first body of a pair that moves from event to event.
+    pub fn island_of(&mut self, pair: &Pair) -> &mut EventIsland {
+        let root = self.bodies[self.moving_body(pair)].root;
+        &mut self.islands[root]
+    }
+
+    /// Returns the pair that meets next, before its island ends, and the time of the meeting, s.
+    pub fn next(&self, pairs: &[Pair]) -> Option<(usize, f64)> {
+        let mut first = None;
+        let mut first_s = f64::INFINITY;
+        for (index, (&due_s, pair)) in self.due_s.iter().zip(pairs).enumerate() {
+            if due_s < first_s && due_s < self.islands[self.bodies[self.moving_body(pair)].root].end_s {
+                (first, first_s) = (Some(index), due_s);
+            }
+        }
+        first.map(|index| (index, first_s))
+    }
+
+    /// Ends the tick of the island of a moving body at `now_s` or earlier.
+    pub fn end_island_of(&mut self, body: usize, now_s: f64) {
+        if self.bodies[body].is_moving {
+            let island = &mut self.islands[self.bodies[body].root];
+            island.end_s = island.end_s.min(now_s);
+        }
+    }
+
+    /// Ends the tick of all islands that still have meetings at `now_s`.
+    pub fn end_all(&mut self, pairs: &[Pair], now_s: f64) {
+        for (index, pair) in pairs.iter().enumerate() {
+            if self.due_s[index] < f64::INFINITY {
+                self.end_island_of(self.moving_body(pair), now_s);
+            }
+        }
+    }
+}
