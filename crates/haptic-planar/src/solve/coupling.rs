@@ -393,6 +393,7 @@ impl ImplicitCoupling {
 
     /// Returns the coupling force on the tool by the rule of the contact solve, in a tick in which the handle moves by
     /// `step`, world, N.
+    #[inline]
     fn force_of(&self, step: Vector2<f64>) -> Vector2<f64> {
         if self.is_plain() && self.constrained.is_none() {
             return self.whole_force(step) * self.fraction + self.extra_force;
@@ -608,7 +609,7 @@ impl ImplicitCoupling {
     }
 
     /// Returns the motion of a tool that is held at its centre of mass, without a rail.
-    #[inline]
+    #[inline(always)]
     fn plain_motion(&self, v0: Vector3<f64>, impulse: Vector3<f64>, fraction: f64) -> FreeMotion {
         let stiffness = self.stiffness * fraction;
         let implicit = stiffness / 2.0 + self.damping * fraction / self.duration_s;
@@ -632,7 +633,7 @@ impl ImplicitCoupling {
 
     /// Whether the force limit is not reached in a free motion with the given displacement of the handle: neither by the
     /// mean force nor by the spring at either end, where its potential would become linear.
-    #[inline]
+    #[inline(always)]
     fn keeps_limit(&self, step: Vector2<f64>) -> bool {
         let change = self.limited_part(self.hand_displacement_m - step);
         let end = self.limited_part(self.stretch_m - step);
