@@ -16,6 +16,7 @@ use crate::math::{cross, rotate, secant_arm, spin_cross};
 use crate::scene::body_state::BodyState;
 use crate::scene::{Scene, Tool};
 use crate::solve::constrained::Constrained;
+use crate::solve::contact_work::does_work;
 use crate::solve::fixed_point::FixedPoint;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
@@ -56,6 +57,9 @@ const MAX_SECANT_ROTATION_RAD: f64 = 0.5;
 const STANDING_FRACTION: f64 = 1e-6;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
 const REPEAT_J: f64 = 1e-11;
+/// Work by the error of the saturated force above which the energy of a tick under contact load is examined, J; 1e-5 of the
+/// work in a tick of 10 N at 0.1 m/s.
+const MISFIT_J: f64 = 1e-9;
 /// Relative error of the saturated force above which a tick under contact load is solved again.
 const REPEAT_FRACTION: f64 = 1e-5;
 /// Number of times that the error of a saturated force is applied to the tool before the coupling is computed again.
@@ -377,8 +381,8 @@ impl ImplicitCoupling {
         if !wrong_arm && self.constrained.is_none() && self.force_steps < MAX_FORCE_STEPS {
             self.force_steps += 1;
             self.extra_force += error;
-            let left = TICK_S * (TICK_S * self.stiffness + self.damping) / self.mass_kg;
-            let is_final = self.is_central && error.norm() * left < REPEAT_FRACTION * (size * fraction);
+            let left = error.norm() * self.force_change_by_force();
+            let is_final = self.is_central && left < REPEAT_FRACTION * (size * fraction);
             return Refinement::Force { change_n: error, is_final };
         }
         self.arm_m = arm;
@@ -733,15 +737,18 @@ impl ImplicitCoupling {
         self.fraction < 1.0 || self.force_steps > 0 || end.norm_squared() > reach_m * reach_m
     }
 
-    /// Whether the force on the hand may not fit the motion of the tool in a tick under contact load: at the force limit,
-    /// because the solve used a predicted fraction of the gains, or if the work at the handle is wrong by more than
-    /// [`REPEAT_J`], because the tool rotates by another angle than that of the secant arm. A free motion always fits.
+    /// Whether the force on the hand may not fit the motion of the tool in a tick under contact load. At the force limit,
+    /// it may differ from that of the solve, which used a predicted fraction of the gains, by a work of more than
+    /// [`MISFIT_J`]; or the tool got the difference after the contacts were solved, so that their loads do work. Below the
+    /// limit, the work at the handle may be wrong by more than [`REPEAT_J`], because the tool rotates by another angle than
+    /// that of the secant arm. A free motion always fits. Real-time: one pass over the manifolds.
     #[inline]
-    pub fn may_not_fit(&self, tool: &SolverBody, force: Vector2<f64>) -> bool {
+    pub fn may_not_fit(&self, solver_bodies: &[SolverBody], manifolds: &[Manifold], force: Vector2<f64>) -> bool {
+        let tool = &solver_bodies[self.tool.body];
         if tool.is_free_motion {
             return false;
         }
-        if self.fraction < 1.0 || self.force_steps > 0 {
+        if (self.fraction < 1.0 || self.force_steps > 0) && self.misfits_at_limit(solver_bodies, manifolds, force) {
             return true;
         }
         if self.is_central {
@@ -749,6 +756,27 @@ impl ImplicitCoupling {
         }
         let arm = secant_arm(self.start_arm_m, tool.rotation_step_rad);
         force.norm() * (arm - self.arm_m).norm() * tool.rotation_step_rad.abs() > REPEAT_J
+    }
+
+    /// Does what [`Self::may_not_fit`] does at the force limit. With the force F on the hand, F_s of the solve and F_e of the
+    /// end of the tick, the tick gains at most (F_s − F)·Δhandle + (F_e − F)·Δhand. A force that the tool got after the
+    /// contacts were solved is part of F_s, but it moved the tool and so changed F_e, by T (T K + B)/m of it.
+    #[inline]
+    fn misfits_at_limit(&self, solver_bodies: &[SolverBody], manifolds: &[Manifold], force: Vector2<f64>) -> bool {
+        let tool = &solver_bodies[self.tool.body];
+        let step = tool.displacement + spin_cross(tool.rotation_step_rad, self.arm_m);
+        let misfit = force - self.clipped(self.force_of(step));
+        let part = if self.force_steps > 0 && self.is_central { self.force_change_by_force() } else { 1.0 };
+        let moved_square = 2.0 * (step.norm_squared() + self.hand_displacement_m.norm_squared());
+        let works = |manifold: &Manifold| manifold.involves(self.tool.body) && does_work(manifold, solver_bodies);
+        misfit.norm_squared() * (part * part) * moved_square > MISFIT_J * MISFIT_J || manifolds.iter().any(works)
+    }
+
+    /// Returns the change of the whole force at the end of a tick by a force on the tool, as a fraction of that force, for a
+    /// handle at the centre of mass: T (T K + B)/m.
+    #[inline]
+    fn force_change_by_force(&self) -> f64 {
+        TICK_S * (TICK_S * self.stiffness + self.damping) / self.mass_kg
     }
 
     /// Returns the energy stored in the coupling for the given positions of hand and handle and the given twist, J.
