@@ -101,10 +101,11 @@ fn step<P: Policy>(
     } else {
         force_on_tool
     };
-    state.integrate_positions(scene, &workspace.solver_bodies.all);
+    let bodies = state.integrate_positions(scene, &workspace.solver_bodies.all);
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
-    state.update_energy(scene, &TickEnergy { solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool });
+    let energy = TickEnergy { bodies, solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool };
+    state.update_energy(scene, &energy);
     output::<P>(scene, state, workspace, force_on_tool, &impacts)
 }
 
