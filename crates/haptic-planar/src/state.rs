@@ -118,8 +118,9 @@ impl State {
         if let Some((coupling, input)) = coupling {
             let tool = coupling.body();
             let moved = &solver_bodies[tool];
-            let twist = scene.bodies[tool].angle_rad - self.bodies[tool].angle_rad;
-            stored_in_coupling = coupling.stored_j(input.hand_m, self.handle_m(scene), twist);
+            let (body, state) = (&scene.bodies[tool], &self.bodies[tool]);
+            let twist = body.angle_rad - state.angle_rad;
+            stored_in_coupling = coupling.stored_j(input.hand_m, coupling.handle_m(state), twist);
             work_in = force_on_tool.dot(&coupling.hand_displacement_m());
             let handle_displacement = coupling.handle_displacement(moved.displacement, moved.rotation_step_rad);
             self.energy.damping_j += coupling.damped_j(handle_displacement, moved.rotation_step_rad);

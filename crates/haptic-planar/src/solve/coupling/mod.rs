@@ -99,14 +99,18 @@ impl ImplicitCoupling {
     /// on the hand and on the tool.
     #[inline(always)]
     pub fn new(scene: &Scene, tool: Tool, body_state: &BodyState, input: &CouplingInput, forced: &SolverBody) -> Self {
-        let start_arm = rotate(body_state.rotation, tool.handle_m);
-        let stretch = input.hand_m - (body_state.centre_m + start_arm);
         let is_central = tool.handle_m.x == 0.0 && tool.handle_m.y == 0.0;
-        let arm =
-            if is_central { start_arm } else { loaded_arm(start_arm, body_state.angular_velocity_rad_per_s * TICK_S) };
+        let (velocity, angular_velocity) = (body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s);
+        let (start_arm, arm, handle_velocity) = if is_central {
+            (Vector2::zeros(), Vector2::zeros(), velocity)
+        } else {
+            let start_arm = rotate(body_state.rotation, tool.handle_m);
+            let arm = loaded_arm(start_arm, angular_velocity * TICK_S);
+            (start_arm, arm, velocity + spin_cross(angular_velocity, arm))
+        };
+        let stretch = input.hand_m - (body_state.centre_m + start_arm);
         let hand_displacement = input.hand_m - input.hand_before_m;
-        let handle_displacement =
-            (body_state.velocity_m_per_s + spin_cross(body_state.angular_velocity_rad_per_s, arm)) * TICK_S;
+        let handle_displacement = handle_velocity * TICK_S;
         let (k, b) = (input.stiffness_n_per_m, input.damping_n_s_per_m);
         let predicted = (stretch - handle_displacement) * k + (hand_displacement - handle_displacement) * (b / TICK_S);
         let fraction = shrink(predicted, input);
@@ -130,7 +134,7 @@ impl ImplicitCoupling {
             extra_force: Vector2::zeros(),
             force_steps: 0,
             constrained: None,
-            start: vector3(body_state.velocity_m_per_s, body_state.angular_velocity_rad_per_s),
+            start: vector3(velocity, angular_velocity),
             forced: vector3(forced.velocity, forced.angular_velocity),
             is_central,
             max_force_n: input.max_force_n,
@@ -243,6 +247,12 @@ impl ImplicitCoupling {
     /// angle, world, m.
     pub fn handle_displacement(&self, centre: Vector2<f64>, angle: f64) -> Vector2<f64> {
         if self.is_central { centre } else { centre + spin_cross(angle, secant_arm(self.start_arm_m, angle)) }
+    }
+
+    /// Returns the position of the handle in a pose of the tool, world, m.
+    #[inline]
+    pub fn handle_m(&self, tool: &BodyState) -> Vector2<f64> {
+        if self.is_central { tool.centre_m } else { tool.centre_m + rotate(tool.rotation, self.tool.handle_m) }
     }
 
     /// Returns the index of the tool.
