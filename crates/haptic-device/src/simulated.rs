@@ -29,7 +29,8 @@ pub const TICK_S: f64 = 0.001;
 const TICKS_PER_S: f64 = 1000.0;
 
 pub(crate) fn seconds(ticks: u64) -> f64 {
-    ticks as f64 / TICKS_PER_S
+    // No count reaches 2⁶³, and a signed number is converted by one instruction instead of seven.
+    ticks as i64 as f64 / TICKS_PER_S
 }
 
 /// True position and velocity of the handle, before encoder quantisation and velocity estimation.

@@ -2,6 +2,7 @@
 
 use crate::gadget::{Firmware, Gadget};
 use serde::Serialize;
+use std::collections::VecDeque;
 use std::io::Write;
 
 /// Audit of the forces in one quadrant around the post at the centre of the test scene.
@@ -71,9 +72,9 @@ pub struct HostAuditor {
     life: PlugSession,
     born_us: Option<u64>,
     sums_n: [[f64; 2]; 4],
-    /// Position, m, and force, N, of the last step with a force. They are checked in the next step, and only if that
-    /// step has a force too.
-    unjudged: Option<([f64; 2], [f64; 2])>,
+    /// Position, m, and force, N, of the last steps in which the host drove the motors, oldest first, at most
+    /// [`ENDING_STEPS`].
+    unjudged: VecDeque<([f64; 2], [f64; 2])>,
     heard_us: u64,
     /// Forces or commands received before the current second.
     taken_before: u64,
@@ -88,6 +89,9 @@ const WELL_INSIDE_M: f64 = 0.002;
 const BESIDE_AXIS_M: f64 = 0.001;
 /// Minimum force away from the centre that counts as a push, N.
 const LEAST_PUSH_N: f64 = 0.1;
+/// Number of steps before the host ends the effects whose forces are not checked. It ends the two axes one after the
+/// other, each with a report for the level and one for the end of the effect, and a report takes a millisecond or two.
+const ENDING_STEPS: usize = 10;
 const STEPS_A_SECOND: u64 = 1000;
 
 impl HostAuditor {
@@ -107,7 +111,7 @@ impl HostAuditor {
             life: PlugSession::default(),
             born_us: None,
             sums_n,
-            unjudged: None,
+            unjudged: VecDeque::new(),
             heard_us: 0,
             taken_before: 0,
             log,
@@ -123,11 +127,7 @@ impl HostAuditor {
             self.life.first_force_after_ms = Some(milliseconds(born_us, now_us));
         }
         self.life.force_max_n = self.life.force_max_n.max(force_x.abs()).max(force_y.abs());
-        if gadget.firmware.is_driven() {
-            self.note_push([x, y], [force_x, force_y]);
-        } else {
-            self.unjudged = None;
-        }
+        self.note_push(gadget.firmware.is_driven(), [x, y], [force_x, force_y]);
         self.judge_silence(gadget, now_us);
         if self.account.steps.is_multiple_of(STEPS_A_SECOND) {
             self.end_second(gadget.firmware.taken());
@@ -143,20 +143,18 @@ impl HostAuditor {
         self.taken_before = taken;
     }
 
-    /// Checks a sample without a force immediately, and a sample with a force one step later, if the force is still
-    /// acting. The host ends the two axes in separate reports, so the direction of the last force before the end is
-    /// meaningless.
-    fn note_push(&mut self, position_m: [f64; 2], force_n: [f64; 2]) {
-        let ends = force_n == [0.0; 2];
-        if let Some((position_m, force_n)) = self.unjudged.take()
-            && !ends
+    /// Checks the sample of [`ENDING_STEPS`] steps ago, if the host has driven the motors since then. The samples just
+    /// before the end of the effects are dropped, because the force ends one axis after the other, and on the last axis
+    /// before its effect: their forces belong to no position.
+    fn note_push(&mut self, is_driven: bool, position_m: [f64; 2], force_n: [f64; 2]) {
+        if !is_driven {
+            return self.unjudged.clear();
+        }
+        self.unjudged.push_back((position_m, force_n));
+        if self.unjudged.len() > ENDING_STEPS
+            && let Some((position_m, force_n)) = self.unjudged.pop_front()
         {
             self.judge_quadrant(position_m, force_n);
-        }
-        if ends {
-            self.judge_quadrant(position_m, force_n);
-        } else {
-            self.unjudged = Some((position_m, force_n));
         }
     }
 
@@ -196,6 +194,7 @@ impl HostAuditor {
         if self.born_us.take().is_none() {
             return;
         }
+        self.unjudged.clear();
         let mut life = std::mem::take(&mut self.life);
         let firmware = &gadget.firmware;
         let texts = firmware.mistake_texts();
@@ -283,5 +282,48 @@ impl Firmware {
             Self::Joystick(joystick, _) => joystick.expired_us,
             Self::Native(board) => board.expired_us,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A position well inside the post in the fourth quadrant, m.
+    const INSIDE_M: [f64; 2] = [0.006, -0.006];
+    /// A force away from the post there, N.
+    const PUSH_N: [f64; 2] = [1.0, -1.0];
+
+    /// Audits a push of 50 steps followed by `then`, of which each step tells whether the host drives the motors, and the
+    /// force. Returns the number of samples and of wrong ones.
+    fn audit_after_push(then: &[(bool, [f64; 2])]) -> (u64, u64) {
+        let mut auditor = HostAuditor::new(None);
+        for (is_driven, force_n) in [(true, PUSH_N); 50].iter().chain(then) {
+            auditor.note_push(*is_driven, INSIDE_M, *force_n);
+        }
+        let quadrant = auditor.account.quadrants[3];
+        (quadrant.samples, quadrant.wrong)
+    }
+
+    #[test]
+    fn the_end_of_a_force_one_axis_after_the_other_is_not_checked() {
+        let end = [(true, [0.0, -1.0]), (true, [0.0, -1.0]), (true, [0.0; 2]), (true, [0.0; 2]), (false, [0.0; 2])];
+        assert_eq!(audit_after_push(&end), (44, 0));
+    }
+
+    #[test]
+    fn a_single_missing_or_reversed_force_while_the_host_drives_the_motors_is_wrong() {
+        for wrong_n in [[0.0; 2], [-1.0, 1.0]] {
+            let mut then = vec![(true, wrong_n)];
+            then.extend([(true, PUSH_N); ENDING_STEPS]);
+            assert_eq!(audit_after_push(&then), (51, 1), "{wrong_n:?}");
+        }
+    }
+
+    #[test]
+    fn a_force_that_ends_long_before_its_effect_is_wrong() {
+        let mut then = vec![(true, [0.0; 2]); 2 * ENDING_STEPS];
+        then.push((false, [0.0; 2]));
+        assert_eq!(audit_after_push(&then), (60, 10));
     }
 }

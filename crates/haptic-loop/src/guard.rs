@@ -262,6 +262,7 @@ impl Guard {
     }
 
     /// Applies the force limit, the engagement and the slew limit.
+    #[inline(always)]
     fn limit(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let clamped_n = clamp_norm(wanted_n, self.clamp.now_n);
         self.counters.clamped += u64::from(clamped_n != wanted_n);

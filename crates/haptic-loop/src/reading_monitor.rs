@@ -83,6 +83,7 @@ impl ReadingMonitor {
     }
 
     /// Checks the reading of a tick, `elapsed_s` after the previous tick. Real-time: constant.
+    #[inline(always)]
     pub fn check(&mut self, reading: &Reading, elapsed_s: f64) -> HandReading {
         self.silent_s += elapsed_s;
         let is_finite = reading.is_finite();
@@ -128,7 +129,9 @@ impl ReadingMonitor {
     /// late tick reads a response that is as old as the tick is late. The next response comes only one period later but
     /// covers all of that time.
     fn elapsed_since_last_s(&self, reading: &Reading) -> f64 {
-        self.silent_s + (self.age_s - age_s(reading)).max(0.0)
+        let younger_s = self.age_s - age_s(reading);
+        // A plain comparison: a maximum that handles NaN costs three times as much.
+        self.silent_s + if younger_s > 0.0 { younger_s } else { 0.0 }
     }
 
     fn check_old(&self) -> Validity {
@@ -145,7 +148,8 @@ impl ReadingMonitor {
 }
 
 fn age_s(reading: &Reading) -> f64 {
-    reading.age_ns as f64 * 1e-9
+    // No age reaches 2⁶³ ns, and a signed number is converted by one instruction instead of seven.
+    reading.age_ns as i64 as f64 * 1e-9
 }
 
 #[cfg(test)]

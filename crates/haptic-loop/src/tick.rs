@@ -99,6 +99,11 @@ impl HapticLoop {
         let row = self.recorder.next_row();
         (row.tick, row.now, row.skipped) = (self.ticks, now, skipped);
         (row.reading, row.felt, row.sent) = (reading, felt, sent);
+        row.hand_m = match (&input, hand.position_m) {
+            (Some(input), _) => input.hand_m,
+            (None, Some(position_m)) => self.mapping.position_to_world(position_m),
+            (None, None) => Vector2::zeros(),
+        };
         self.fill_report(&hand, &admission);
         self.recorder.commit();
         self.publish();
@@ -215,10 +220,6 @@ impl HapticLoop {
     /// still contains an old report.
     fn fill_report(&mut self, hand: &HandReading, admission: &Admission) {
         let (world, row) = (&self.world, self.recorder.latest_mut());
-        row.hand_m = match hand.position_m {
-            Some(position_m) => self.mapping.position_to_world(position_m),
-            None => Vector2::zeros(),
-        };
         let tool = world.scene.tool.and_then(|tool| world.state.bodies.get(tool.body));
         row.tool = tool.copied().unwrap_or_else(BodyState::at_rest);
         row.force_n = self.mapping.force_to_world(admission.force_n);

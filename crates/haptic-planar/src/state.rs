@@ -4,8 +4,8 @@ use crate::bits::{OFFSET_BASIS, mix, number_bits};
 use crate::collide::broad_phase::BroadPhase;
 use crate::input::CouplingInput;
 use crate::math::{integrate_rotation, rotate};
-use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
+use crate::scene::{Body, Scene};
 use crate::shape::piece::PlacedPiece;
 use crate::solve::coupling::ImplicitCoupling;
 use crate::solve::energy::EnergyBalance;
@@ -75,57 +75,83 @@ impl State {
         hash
     }
 
-    /// Moves the dynamic bodies by the displacements of a tick and sets their velocities. Real-time: one pass over the
-    /// dynamic bodies and their pieces.
+    /// Moves the dynamic bodies by the displacements of a tick and sets their velocities. Returns their energy. Real-time:
+    /// one pass over the dynamic bodies and their pieces.
     #[inline(always)]
-    pub(crate) fn integrate_positions(&mut self, scene: &Scene, solver_bodies: &[SolverBody]) {
-        for &body in &scene.dynamic_bodies {
-            let solved = &solver_bodies[body];
-            let state = &mut self.bodies[body];
+    pub(crate) fn integrate_positions(&mut self, scene: &Scene, solver_bodies: &[SolverBody]) -> BodyEnergy {
+        let mut energy = BodyEnergy::default();
+        for &index in &scene.dynamic_bodies {
+            let (body, solved) = (&scene.bodies[index], &solver_bodies[index]);
+            let state = &mut self.bodies[index];
             state.centre_m += solved.displacement;
             state.angle_rad += solved.rotation_step_rad;
             state.rotation = integrate_rotation(state.rotation, solved.rotation_step_rad);
             state.velocity_m_per_s = solved.velocity;
             state.angular_velocity_rad_per_s = solved.angular_velocity;
-            self.had_contact_load[body] = solved.has_contact_load;
-            for piece in scene.bodies[body].pieces.clone() {
+            self.had_contact_load[index] = solved.has_contact_load;
+            for piece in body.pieces.clone() {
                 self.placed[piece].place(&scene.pieces[piece], state.centre_m, state.rotation);
             }
+            energy.add(body, state, scene.gravity_m_per_s2);
         }
+        energy
     }
 
-    /// Updates the energy balance after the bodies have moved. Real-time: one pass over bodies and manifolds.
+    /// Returns the energy of the dynamic bodies. Real-time: one pass over the dynamic bodies.
+    pub(crate) fn body_energy(&self, scene: &Scene) -> BodyEnergy {
+        let mut energy = BodyEnergy::default();
+        for &index in &scene.dynamic_bodies {
+            energy.add(&scene.bodies[index], &self.bodies[index], scene.gravity_m_per_s2);
+        }
+        energy
+    }
+
+    /// Updates the energy balance after the bodies have moved. Real-time: one pass over the manifolds.
     #[inline(always)]
     pub(crate) fn update_energy(&mut self, scene: &Scene, tick: &TickEnergy) {
-        let TickEnergy { solver_bodies, manifolds, coupling, impacts, force_on_tool } = *tick;
+        let TickEnergy { bodies, solver_bodies, manifolds, coupling, impacts, force_on_tool } = *tick;
         for manifold in manifolds {
             self.energy.friction_j -= manifold.impulse.tangent * manifold.slip_speed(solver_bodies);
         }
         self.energy.impact_j += impacts.lost_j;
-        let (mut kinetic, mut potential) = (0.0, 0.0);
-        for &index in &scene.dynamic_bodies {
-            let (body, state) = (&scene.bodies[index], &self.bodies[index]);
-            kinetic += 0.5 * body.mass_kg * state.velocity_m_per_s.norm_squared()
-                + 0.5 * body.inertia_kg_m2 * state.angular_velocity_rad_per_s * state.angular_velocity_rad_per_s;
-            potential -= body.mass_kg * scene.gravity_m_per_s2.dot(&(state.centre_m - body.position_m));
-        }
         let (mut stored_in_coupling, mut work_in) = (0.0, 0.0);
         if let Some((coupling, input)) = coupling {
             let tool = coupling.body();
             let moved = &solver_bodies[tool];
-            let twist = scene.bodies[tool].angle_rad - self.bodies[tool].angle_rad;
-            stored_in_coupling = coupling.stored_j(input.hand_m, self.handle_m(scene), twist);
+            let (body, state) = (&scene.bodies[tool], &self.bodies[tool]);
+            let twist = body.angle_rad - state.angle_rad;
+            stored_in_coupling = coupling.stored_j(input.hand_m, coupling.handle_m(state), twist);
             work_in = force_on_tool.dot(&coupling.hand_displacement_m());
             let handle_displacement = coupling.handle_displacement(moved.displacement, moved.rotation_step_rad);
             self.energy.damping_j += coupling.damped_j(handle_displacement, moved.rotation_step_rad);
         }
-        self.energy.update(kinetic, potential, stored_in_coupling, work_in);
+        self.energy.update(bodies.kinetic_j, bodies.potential_j, stored_in_coupling, work_in);
+    }
+}
+
+/// Energy of all dynamic bodies.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct BodyEnergy {
+    /// Kinetic energy, J.
+    pub kinetic_j: f64,
+    /// Potential energy relative to the initial positions, J.
+    pub potential_j: f64,
+}
+
+impl BodyEnergy {
+    #[inline(always)]
+    fn add(&mut self, body: &Body, state: &BodyState, gravity_m_per_s2: Vector2<f64>) {
+        self.kinetic_j += 0.5 * body.mass_kg * state.velocity_m_per_s.norm_squared()
+            + 0.5 * body.inertia_kg_m2 * state.angular_velocity_rad_per_s * state.angular_velocity_rad_per_s;
+        self.potential_j -= body.mass_kg * gravity_m_per_s2.dot(&(state.centre_m - body.position_m));
     }
 }
 
 /// Inputs of the energy balance for one tick.
 #[derive(Clone, Copy)]
 pub(crate) struct TickEnergy<'a> {
+    /// Energy of the bodies after they have moved.
+    pub bodies: BodyEnergy,
     /// Solver bodies at the end of the tick.
     pub solver_bodies: &'a [SolverBody],
     /// Manifolds with their final impulses.

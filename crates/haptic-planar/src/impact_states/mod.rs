@@ -95,6 +95,7 @@ pub fn step(scene: &Scene, state: &mut State, scratch: &mut Scratch, input: Opti
     let coupling = coupling.as_ref().zip(input);
     let force_on_tool = coupling.map_or_else(Vector2::zeros, |(coupling, input)| tick.pull(coupling, input));
     let energy = TickEnergy {
+        bodies: tick.state.body_energy(scene),
         solver_bodies: &tick.solver_bodies.all,
         manifolds: &[],
         coupling,

@@ -27,11 +27,16 @@ pub fn limit_work<P: Policy>(
     islands: &mut Islands,
     dynamic_bodies: &[usize],
 ) {
-    let does_work = |manifold: &Manifold| power(manifold, &solver_bodies.all) > MAX_WORK_J;
-    if manifolds.iter().any(does_work) || P::FORCED {
+    if manifolds.iter().any(|manifold| does_work(manifold, &solver_bodies.all)) || P::FORCED {
         measure_work(manifolds, solver_bodies, islands, dynamic_bodies);
         slow_working_islands(solver_bodies, islands, dynamic_bodies);
     }
+}
+
+/// Whether the loads of a manifold do work at the present velocities.
+#[inline]
+pub fn does_work(manifold: &Manifold, solver_bodies: &[SolverBody]) -> bool {
+    power(manifold, solver_bodies) > MAX_WORK_J
 }
 
 /// Sets the sums of each island of bodies that press on each other: the work of the loads and the kinetic energy, J.

@@ -144,6 +144,7 @@ impl SolverBodies {
 
     /// Sets the velocities after a tick of gravity, v = v₀ + T g, and air drag, and resets the data of the last tick.
     /// Real-time: one pass over the dynamic bodies.
+    #[inline]
     pub fn integrate_forces(&mut self, scene: &Scene, bodies: &[BodyState]) {
         let dv = scene.gravity_m_per_s2 * TICK_S;
         for &i in &scene.dynamic_bodies {
@@ -165,6 +166,7 @@ impl SolverBodies {
 
     /// Applies air drag (Sauer et al.), which reduces the angular velocity. The integration is implicit, so that drag
     /// never reverses the rotation.
+    #[cold]
     fn drag(&mut self, drag: f64, dynamic_bodies: &[usize]) {
         for &i in dynamic_bodies {
             let solver_body = &mut self.all[i];

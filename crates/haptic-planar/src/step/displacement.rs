@@ -51,7 +51,7 @@ const SAME_SIDE_OF_FIXED: f64 = 0.9;
 const SLIDE_PASSES: usize = 2;
 
 /// Sets the displacement of each body and returns the coupling force on the tool, world, N.
-#[inline]
+#[inline(always)]
 pub(super) fn integrate_displacements<P: Policy>(
     scene: &Scene,
     state: &State,

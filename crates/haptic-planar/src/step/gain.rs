@@ -72,21 +72,20 @@ pub(super) fn balance(
 
 /// Whether an island can have gained energy in this tick: there was an impact, a correction or a time of impact, the
 /// contacts were not solved exactly, the coupling force may not fit the motion of the tool, or the solves of its free
-/// motions were used up. A tick without any of
-/// these satisfies all its laws. `force` is the coupling force on the tool, world, N.
+/// motions were used up. A tick without any of these satisfies all its laws. `force` is the coupling force on the tool, world, N.
 pub(super) fn can_gain(
     workspace: &Workspace,
     impacts: &ImpactTotals,
     coupling: Option<&ImplicitCoupling>,
     force: Vector2<f64>,
 ) -> bool {
-    let Workspace { work, contact_solver, solver_bodies, solves_left, .. } = workspace;
+    let Workspace { work, contact_solver, solver_bodies, solves_left, manifolds, .. } = workspace;
     impacts.count > 0
         || *solves_left == 0
         || work.corrections > 0
         || work.advances > 0
         || !contact_solver.is_exact
-        || coupling.is_some_and(|coupling| coupling.may_not_fit(&solver_bodies.all[coupling.body()], force))
+        || coupling.is_some_and(|coupling| coupling.may_not_fit(&solver_bodies.all, manifolds, force))
 }
 
 /// Reduces the position correction of each island to what the island can pay for: with its kinetic energy and with the

@@ -29,7 +29,7 @@ use crate::tick::TICK_S;
 use crate::work::Work;
 use crate::workspace::Workspace;
 use displacement::{clamp_to_toi, integrate_displacements};
-use flight::fly;
+use flight::{Flight, fly};
 use gain::{balance, can_gain, limit_correction, limit_gain};
 use nalgebra::Vector2;
 use std::iter::once_with;
@@ -71,7 +71,9 @@ impl State {
     }
 }
 
-/// Performs one step.
+/// Performs one step. The phases that every tick runs through are inlined: calls between them would cost a twentieth of
+/// the step of a small world.
+#[inline(always)]
 fn step<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -100,10 +102,11 @@ fn step<P: Policy>(
     } else {
         force_on_tool
     };
-    state.integrate_positions(scene, &workspace.solver_bodies.all);
+    let bodies = state.integrate_positions(scene, &workspace.solver_bodies.all);
     let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
     let coupling = coupling.as_ref().zip(input);
-    state.update_energy(scene, &TickEnergy { solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool });
+    let energy = TickEnergy { bodies, solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool };
+    state.update_energy(scene, &energy);
     output::<P>(scene, state, workspace, force_on_tool, &impacts)
 }
 
@@ -270,17 +273,28 @@ fn resolve<P: Policy>(
         && (has_impacts || coupling.needs_parts() || P::FORCED)
         && let Some(flight) = fly::<P>(scene, state, workspace, coupling)
     {
-        // The contacts of the tool are out of the solve: the flight has resolved them.
-        let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
-        let (mut impacts, _) = resolve_at_once::<P>(scene, state, workspace, None, has_impacts);
-        flight.finish(&mut workspace.solver_bodies.all[coupling.body()]);
-        let manifolds = workspace.manifolds.iter_mut();
-        manifolds.filter(|manifold| manifold.involves(coupling.body())).for_each(Manifold::restore);
-        impacts.count += flight.impacts.count;
-        impacts.lost_j += flight.impacts.lost_j;
-        return (impacts, flight.force);
+        return (resolve_around_flight::<P>(scene, state, workspace, coupling.body(), &flight), flight.force);
     }
     resolve_at_once::<P>(scene, state, workspace, coupling, has_impacts)
+}
+
+/// Resolves a tick in which the flight of the tool has resolved its contacts, which are therefore out of the solve.
+/// Returns the totals over the impacts.
+#[inline(never)]
+fn resolve_around_flight<P: Policy>(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    tool: usize,
+    flight: &Flight,
+) -> ImpactTotals {
+    let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
+    let (mut impacts, _) = resolve_at_once::<P>(scene, state, workspace, None, has_impacts);
+    flight.finish(&mut workspace.solver_bodies.all[tool]);
+    workspace.manifolds.iter_mut().filter(|manifold| manifold.involves(tool)).for_each(Manifold::restore);
+    impacts.count += flight.impacts.count;
+    impacts.lost_j += flight.impacts.lost_j;
+    impacts
 }
 
 /// Resolves impacts, then contacts, of a tick in which the tool does not fly in parts. `has_impacts` tells whether there
@@ -321,6 +335,7 @@ fn resolve_at_once<P: Policy>(
 /// the result differs from what the coupling assumed about the handle's arm and the force limit, it is solved again.
 /// Returns the coupling force on the tool, world, N. A repetition is started only after at most [`REPEAT_SWEEPS`] sweeps,
 /// so all solves together cost less than the two of a tick with impacts.
+#[inline(always)]
 fn solve_without_impacts<P: Policy>(
     scene: &Scene,
     state: &mut State,

@@ -11,14 +11,14 @@ use nalgebra::{Vector2, vector};
 const BAR_M: [f64; 2] = [0.06, 0.0198];
 
 /// Returns a bar that spins about its handle, 28 mm from its centre, without a damper; the hand is `away` from the handle.
-fn spinning_bar(mass_kg: f64, spin: f64, away: Vector2<f64>) -> Lab {
+fn spinning_bar(mass_kg: f64, spin: f64, away: Vector2<f64>, stiffness: f64) -> Lab {
     let bar = BodyDescription {
         angular_velocity_rad_per_s: spin,
         ..with(body("tool", box_shape(BAR_M[0], BAR_M[1]), -0.028, 0.0), mass_kg, 0.5, 0.0)
     };
     let mut world = scene(0.0, vec![bar], Some("tool"));
     world.tool.as_mut().unwrap().handle_m = vector![0.028, 0.0];
-    let mut lab = Lab::new(&world).gains(800.0, 0.0);
+    let mut lab = Lab::new(&world).gains(stiffness, 0.0);
     lab.hand(away);
     lab
 }
@@ -33,7 +33,7 @@ fn a_bar_held_at_its_end_keeps_its_energy() {
         [(0.1, 40.0, 0.0), (0.017, 150.0, 0.0), (0.001, 200.0, 0.0), (0.001, 200.0, 0.02), (1e-4, 500.0, 0.05)]
     {
         let at = vector![away, 0.0];
-        let mut lab = spinning_bar(mass_kg, spin, at);
+        let mut lab = spinning_bar(mass_kg, spin, at, 800.0);
         let start = lab.state.energy.stored_j();
         lab.lead(at, 20_000, |_, _| ());
         let what =
@@ -43,10 +43,31 @@ fn a_bar_held_at_its_end_keeps_its_energy() {
     }
 }
 
+/// In a tick that uses up its solves, the tool ends with the wrong rotation, and what it gains is taken off its velocity.
+/// With 24 solves, a bar of 0.1 g loses two thirds of its energy.
+#[test]
+fn a_very_light_bar_held_at_its_end_keeps_its_energy_on_a_stiff_coupling() {
+    for mass_kg in [1e-3, 3e-4, 1e-4] {
+        for stiffness in [800.0, 2000.0, 5000.0] {
+            for (spin, away) in [(0.0, 0.005), (200.0, 0.005), (0.0, 0.02), (200.0, 0.02), (0.0, 0.05), (200.0, 0.05)] {
+                let at = vector![away, 0.3 * away];
+                let mut lab = spinning_bar(mass_kg, spin, at, stiffness);
+                let start = lab.state.energy.stored_j();
+                lab.lead(at, 20_000, |_, _| ());
+                let what = |name: &str| {
+                    format!("{mass_kg} kg, {stiffness} N/m, {spin} rad/s, hand {away} m away: {name}, fraction")
+                };
+                assert_below(&what("gain"), lab.gain_j() / start, 1e-6);
+                assert_below(&what("loss"), 1.0 - lab.state.energy.stored_j() / start, 0.05);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_bar_held_at_its_end_gains_nothing_from_a_moving_hand() {
     for mass_kg in [0.1, 0.003] {
-        let mut lab = spinning_bar(mass_kg, 60.0, vector![0.0, 0.0]);
+        let mut lab = spinning_bar(mass_kg, 60.0, vector![0.0, 0.0], 800.0);
         for tick in 0..10_000 {
             let time = f64::from(tick) * TICK_S;
             lab.hand(vector![0.03 * libm::sin(23.0 * time), 0.02 * libm::sin(31.0 * time)]);
@@ -69,7 +90,7 @@ fn oscillation(x: [f64; 4]) -> (f64, f64) {
 fn small_swings_of_a_bar_held_at_its_end_have_the_frequency_of_the_exact_solution() {
     // The midpoint rule is low by (ω h)²/12, where h is the duration of a part of the tick.
     for (mass_kg, tolerance) in [(0.1, 0.0025), (0.017, 0.0075), (0.001, 0.0075)] {
-        let mut lab = spinning_bar(mass_kg, 0.0, vector![0.0, 1e-6]);
+        let mut lab = spinning_bar(mass_kg, 0.0, vector![0.0, 1e-6], 800.0);
         let mut x = Vec::new();
         (0..20).for_each(|_| {
             lab.hand(vector![0.0, 1e-6]);
