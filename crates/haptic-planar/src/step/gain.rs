@@ -5,7 +5,7 @@
 //! doing so by a force; impacts on bodies that carry load; and a coupling force that does not fit the motion, at the force
 //! limit or at a handle off the centre of a tool that rotates by radians in a tick. What an island of touching bodies
 //! gained is taken off its kinetic energy at the end of the tick. Where the kinetic energy is not enough, the tick of the
-//! island ends early, as in [`clamp_to_toi`](super::displacement::clamp_to_toi): a short enough motion gains nothing.
+//! island ends early, as in [`clamp_to_toi`](super::clamp::clamp_to_toi): a short enough motion gains nothing.
 
 use crate::scene::Scene;
 use crate::solve::coupling::ImplicitCoupling;
