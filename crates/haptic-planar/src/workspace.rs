@@ -24,6 +24,8 @@ pub struct Workspace {
     pub(crate) work: Work,
     /// Number of linear solves for the free motions of the tool that are left in the present tick.
     pub(crate) solves_left: usize,
+    /// Whether any body of the present tick may have moved so far or rotated so much that gaps cannot be extrapolated.
+    pub(crate) may_have_curved_motions: bool,
     /// Manifolds of the last step, kept until the next one for [`Self::contacts`].
     pub(crate) manifolds: Vec<Manifold>,
     /// Solver bodies of the dynamic bodies before the impacts, restored if the tick is recomputed.
@@ -49,6 +51,7 @@ impl Workspace {
             look_ups: LookUps::new(scene),
             work: Work::default(),
             solves_left: 0,
+            may_have_curved_motions: false,
             manifolds: Vec::with_capacity(pairs),
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
             islands: Islands::with_capacity(bodies),

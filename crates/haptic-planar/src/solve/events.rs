@@ -62,11 +62,6 @@ impl Events {
         }
     }
 
-    /// Starts a tick, in which no body moves from event to event yet.
-    pub fn start_tick(&mut self) {
-        self.is_active = false;
-    }
-
     /// Puts a body at the start of the tick, in the island of the body `root`, whose tick is that long. `is_moving` holds
     /// for the island of which this body is the representative.
     pub fn start(&mut self, body: usize, root: usize, is_moving: bool) {

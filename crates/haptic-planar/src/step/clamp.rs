@@ -2,6 +2,7 @@
 
 use super::contacts::update_pairs;
 use super::events::move_by_events;
+use super::output::{MAX_GAP_ERROR_M, MAX_LINEAR_MOTION_M};
 use super::worst_case;
 use crate::collide::narrow::{Near, PairSide, collide};
 use crate::collide::toi::{
@@ -61,22 +62,27 @@ pub(super) fn clamp_to_toi<P: Policy>(
     force: Vector2<f64>,
     impacts: &mut ImpactTotals,
 ) -> Vector2<f64> {
-    workspace.events.start_tick();
-    let mut any = P::FORCED;
+    workspace.events.is_active = false;
+    let (mut any, mut any_curved) = (P::FORCED, false);
     for &body in &scene.dynamic_bodies {
         let moved = &mut workspace.solver_bodies.all[body];
         let reach = motion_reach_m(scene, body, moved);
         let curved_m = 0.5 * moved.rotation_step_rad * moved.rotation_step_rad * scene.bodies[body].reach_m;
-        // An impact can reverse a rotation within the tick, so that little of it is left at the end.
-        let after_impact_rad = if moved.had_impact { moved.angular_velocity.abs() * TICK_S } else { 0.0 };
-        let rotation_rad = moved.rotation_step_rad.abs().max(after_impact_rad);
+        let mut rotation_rad = moved.rotation_step_rad.abs();
+        if moved.had_impact {
+            // An impact can reverse a rotation within the tick, so that little of it is left at the end.
+            rotation_rad = rotation_rad.max(moved.angular_velocity.abs() * TICK_S);
+        }
         let rotates_far = rotation_rad > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
         let rotates_fast = rotates_far || curved_m > CURVED_M;
         moved.only_rotates_fast = rotates_fast && reach <= FAST_M && !moved.had_impact && !P::FORCED;
         moved.is_fast = reach > FAST_M || rotates_fast || P::FORCED;
         moved.is_blocked = false;
         any |= moved.is_fast;
+        any_curved |= reach > MAX_LINEAR_MOTION_M || curved_m > MAX_GAP_ERROR_M;
     }
+    // What follows only shortens motions, except of fast bodies.
+    workspace.may_have_curved_motions = any_curved || any;
     if any { clamp_fast_islands::<P>(scene, state, workspace, coupling, force, impacts) } else { force }
 }
 

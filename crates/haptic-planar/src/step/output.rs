@@ -15,9 +15,9 @@ use nalgebra::Vector2;
 
 /// Error of a reported gap above which it is found in the poses at the end of the tick, m. A gap extrapolated from the
 /// start of the tick ignores ½ θ² r.
-const MAX_GAP_ERROR_M: f64 = 5e-6;
+pub(super) const MAX_GAP_ERROR_M: f64 = 5e-6;
 /// Displacement in one tick above which a reported gap is found in the poses at the end of the tick, m.
-const MAX_LINEAR_MOTION_M: f64 = FAST_M / 2.0;
+pub(super) const MAX_LINEAR_MOTION_M: f64 = FAST_M / 2.0;
 
 /// Returns the output of the step: force on the hand, contacts, penetration and energy balance.
 #[inline]
@@ -30,7 +30,7 @@ pub(super) fn output<P: Policy>(
 ) -> StepOutput {
     let (mut all, mut of_tool) = (ContactTotals::default(), ContactTotals::default());
     let (mut tool_normal, mut tool_tangent) = (0.0, 0.0);
-    let any_curved = find_curved_motions(scene, workspace) || P::FORCED;
+    let any_curved = workspace.may_have_curved_motions && find_curved_motions(scene, workspace) || P::FORCED;
     let bodies = &workspace.solver_bodies.all;
     let tool = scene.tool.map(|tool| tool.body);
     for manifold in &workspace.manifolds {
@@ -93,7 +93,7 @@ impl ContactTotals {
 
 /// Finds the bodies for which a gap at the end of the tick cannot be extrapolated from its start. Returns whether there
 /// are any.
-#[inline]
+#[cold]
 fn find_curved_motions(scene: &Scene, workspace: &mut Workspace) -> bool {
     let mut any = false;
     for &body in &scene.dynamic_bodies {
