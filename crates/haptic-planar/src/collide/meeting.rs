@@ -25,7 +25,7 @@ const MAX_AXES: usize = 16;
 /// of mass comes closer by at most 1/128 r.
 const MAX_SAMPLE_RAD: f64 = 0.25;
 /// Maximum number of samples along one axis. The last one is at the end of the search.
-const MAX_SAMPLES: usize = 16;
+const MAX_SAMPLES: usize = 40;
 /// Maximum number of times that an interval of time is split.
 const MAX_SPLITS: usize = 8;
 /// Separation above the least one at which the search along an axis ends, m.
@@ -127,9 +127,10 @@ pub fn next_meeting(a: &PairSide, b: &PairSide, horizon_s: f64, budget: &mut Mee
     Meeting::Unknown(time_s)
 }
 
-/// Returns the contact of a pair that meets in the present poses of its sides.
-pub fn contact_at_meeting(a: &PairSide, b: &PairSide) -> Option<ContactGeometry> {
-    collide(a, b, Near::within(2.0 * TARGET_GAP_M), &mut FeatureCache::default())
+/// Returns the contact in its present poses of a pair that meets within `soon_s`.
+pub fn contact_at_meeting(a: &PairSide, b: &PairSide, soon_s: f64) -> Option<ContactGeometry> {
+    let speed = (b.velocity_m_per_s - a.velocity_m_per_s).norm() + rotation_speed(a, b);
+    collide(a, b, Near::within(2.0 * TARGET_GAP_M + soon_s * speed), &mut FeatureCache::default())
 }
 
 /// Whether the circles around the centres of mass of both bodies stay apart.
@@ -164,7 +165,7 @@ fn relation_at(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut Feat
         return Relation::Apart(normal, closest.distance_m - radii);
     }
     let (then_a, then_b) = then.sides(a, b);
-    let contact = contact_at_meeting(&then_a, &then_b);
+    let contact = contact_at_meeting(&then_a, &then_b, 0.0);
     let closes = |contact: &ContactGeometry| {
         (0..contact.count).any(|point| {
             contact.gap_m[point] <= TARGET_GAP_M

@@ -2,7 +2,10 @@
 //! pairs meet.
 
 use crate::collide::pair_table::Pair;
+use crate::solve::impact_group::{ImpactGroup, MAX_MEMBERS};
 use crate::solve::impact_queue::ImpactTotals;
+use crate::solve::manifold::Manifold;
+use crate::solve::solver_body::SolverBody;
 use crate::tick::TICK_S;
 
 /// Maximum number of events in one tick.
@@ -22,6 +25,10 @@ pub struct Events {
     pub islands: Vec<EventIsland>,
     /// Time after the start of the tick at which each near pair meets, s; infinite if it does not.
     pub due_s: Vec<f64>,
+    /// Manifolds of the impacts that happen at once.
+    pub struck: Vec<Manifold>,
+    /// Impacts that happen at once.
+    pub group: ImpactGroup,
     /// Maximum number of events in one tick of this scene.
     pub max_events: usize,
 }
@@ -33,6 +40,8 @@ pub struct EventBody {
     pub root: usize,
     /// Whether the body moves from event to event. Always false for fixed bodies.
     pub is_moving: bool,
+    /// Whether the impacts that happen at once strike the body.
+    pub is_struck: bool,
     /// Time after the start of the tick up to which the body has moved, s.
     pub time_s: f64,
 }
@@ -58,6 +67,8 @@ impl Events {
             bodies: vec![EventBody::default(); bodies],
             islands: vec![EventIsland::default(); bodies],
             due_s: Vec::with_capacity(pairs),
+            struck: Vec::with_capacity(MAX_MEMBERS),
+            group: ImpactGroup::with_capacity(pairs, bodies),
             max_events: (PAIR_VISITS / (2 * pairs.max(1))).clamp(1, MAX_EVENTS),
         }
     }
@@ -65,13 +76,21 @@ impl Events {
     /// Puts a body at the start of the tick, in the island of the body `root`, whose tick is that long. `is_moving` holds
     /// for the island of which this body is the representative.
     pub fn start(&mut self, body: usize, root: usize, is_moving: bool) {
-        self.bodies[body] = EventBody { root, is_moving: false, time_s: 0.0 };
+        self.bodies[body] = EventBody { root, ..EventBody::default() };
         self.islands[body] = EventIsland { is_moving, end_s: TICK_S, ..EventIsland::default() };
     }
 
     /// Whether a body moved from event to event in this tick.
     pub fn moved(&self, body: usize) -> bool {
         self.is_active && self.bodies[body].is_moving
+    }
+
+    /// Whether all bodies of a pair that are not fixed move from event to event in the island of the body `root`.
+    pub fn is_in_island(&self, pair: &Pair, root: usize, solver_bodies: &[SolverBody]) -> bool {
+        pair.bodies.iter().all(|&body| {
+            let other = &self.bodies[body as usize];
+            solver_bodies[body as usize].inverse_mass == 0.0 || (other.is_moving && other.root == root)
+        })
     }
 
     /// Returns the first body of a pair that moves from event to event, or else the second body.

@@ -21,7 +21,7 @@ use crate::solve::solver_body::SolverBody;
 use nalgebra::Vector2;
 
 /// Maximum number of impacts in a group; further ones form the next group.
-const MAX_MEMBERS: usize = 64;
+pub const MAX_MEMBERS: usize = 64;
 /// Maximum number of sweeps over a group.
 const MAX_SWEEPS: usize = 64;
 /// Number of relaxations in a tick over all groups, per manifold that the scene has capacity for, so that their cost
@@ -118,6 +118,11 @@ impl ImpactGroup {
     /// Returns the number of relaxations made since the last [`Self::reset`].
     pub fn relaxations_made(&self) -> u32 {
         (self.relaxations_per_tick - self.relaxations) as u32
+    }
+
+    /// Returns the number of relaxations left.
+    pub fn relaxations_left(&self) -> usize {
+        self.relaxations
     }
 
     /// Forgets the impacts that are waiting.

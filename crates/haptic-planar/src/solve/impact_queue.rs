@@ -26,10 +26,10 @@ const MAX_IMPACTS: usize = 40;
 /// The same per manifold that the scene has capacity for: a body that rebounds more often within a tick is at rest.
 const MAX_IMPACTS_PER_MANIFOLD: usize = 8;
 /// Time within which impacts on connected bodies happen at once, s.
-const AT_ONCE_S: f64 = 0.02 * TICK_S;
+pub const AT_ONCE_S: f64 = 0.02 * TICK_S;
 /// Time within which impacts on unconnected bodies happen at the same time, s: more than rounding errors. All of them
 /// come before the impacts that follow from any of them; otherwise the order of manifolds would decide what follows.
-const SAME_TIME_S: f64 = 1e-6 * TICK_S;
+pub const SAME_TIME_S: f64 = 1e-6 * TICK_S;
 /// Lowest approach speed that can be an impact, m/s; below it, a bounce cannot be distinguished from rest.
 pub const MIN_APPROACH_M_PER_S: f64 = 1e-4;
 /// Constant part of the gap below which the other point of a manifold is hit together with the closing one, m.

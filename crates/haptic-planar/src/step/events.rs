@@ -14,13 +14,15 @@ use crate::collide::meeting::{Meeting, MeetingBudget, contact_at_meeting, extent
 use crate::collide::narrow::PairSide;
 use crate::collide::pair_table::Pair;
 use crate::collide::toi::{SUBSTEPS, moved_piece};
+use crate::collide::warm_start::BlockImpulse;
 use crate::math::integrate_rotation;
 use crate::scene::Scene;
 use crate::shape::piece::PlacedPiece;
 use crate::solve::events::Events;
-use crate::solve::impact_queue::{FLAT_GAP_M, ImpactTotals, apply, impact_now};
+use crate::solve::impact_group::{Hit, MAX_MEMBERS};
+use crate::solve::impact_queue::{AT_ONCE_S, FLAT_GAP_M, ImpactTotals, SAME_TIME_S, apply, impact_now};
 use crate::solve::manifold::Manifold;
-use crate::solve::policy::Policy;
+use crate::solve::policy::{Forced, Ordinary, Policy};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::state::State;
 use crate::tick::TICK_S;
@@ -59,6 +61,7 @@ pub(super) fn move_by_events<P: Policy>(
         run.all();
     }
     run.budget.count(work);
+    work.group_relaxations += run.events.group.relaxations_made();
     work.events += run.count;
     finish::<P>(scene, state, workspace, impacts);
 }
@@ -108,6 +111,7 @@ impl Run<'_> {
                 self.keep_in_boxes(body, 0.0);
             }
         }
+        self.events.group.reset();
         self.events.due_s.clear();
         for pair in self.state.broad_phase.table.pairs() {
             let due_s = self.search(pair, 0.0);
@@ -131,37 +135,113 @@ impl Run<'_> {
         }
     }
 
-    /// Resolves the impact of a pair, and finds the next meetings of both bodies.
+    /// Resolves the impact of a pair and those at once with it, and finds the next meetings of all bodies struck.
     fn resolve(&mut self, index: usize, now_s: f64) {
-        let pair = self.state.broad_phase.table.pairs()[index];
-        let bodies = pair.bodies.map(|body| body as usize);
+        let pair = self.pairs()[index];
         let root = self.events.bodies[self.events.moving_body(&pair)].root;
         self.events.islands[root].events += 1;
-        let is_apart = bodies.iter().any(|&body| {
-            let other = &self.events.bodies[body];
-            self.solver_bodies.all[body].inverse_mass > 0.0 && !(other.is_moving && other.root == root)
-        });
-        if is_apart {
+        if !self.events.is_in_island(&pair, root, &self.solver_bodies.all) {
             // The other body belongs to another island: leave both to the ordinary step.
-            bodies.into_iter().for_each(|body| self.events.end_island_of(body, 0.0));
+            pair.bodies.into_iter().for_each(|body| self.events.end_island_of(body as usize, 0.0));
             return;
         }
-        bodies.into_iter().for_each(|body| self.advance(body, now_s));
-        if !self.strike(index, &pair) || self.events.islands[root].events >= MAX_EVENTS_OF_ISLAND {
-            self.events.islands[root].end_s = now_s;
+        self.gather(index, root, now_s);
+        let is_struck = self.strike(root, now_s);
+        let island = &mut self.events.islands[root];
+        if !is_struck || island.events >= MAX_EVENTS_OF_ISLAND {
+            island.end_s = now_s;
             return;
         }
-        for body in bodies {
-            if self.events.bodies[body].is_moving {
+        for &body in &self.scene.dynamic_bodies {
+            if self.events.bodies[body].is_struck {
                 self.keep_in_boxes(body, now_s);
             }
         }
         for (other, near) in self.state.broad_phase.table.pairs().iter().enumerate() {
-            let is_struck = |body: &u32| pair.bodies.contains(body) && self.events.bodies[*body as usize].is_moving;
-            if near.bodies.iter().any(is_struck) {
+            if near.bodies.iter().any(|&body| self.events.bodies[body as usize].is_struck) {
                 self.events.due_s[other] = self.search(near, now_s);
             }
         }
+        for &body in &self.scene.dynamic_bodies {
+            self.events.bodies[body].is_struck = false;
+        }
+    }
+
+    /// Gathers the impacts in the island of the body `root` that are due within [`AT_ONCE_S`] of that of the pair `index`
+    /// at the time `now_s`.
+    fn gather(&mut self, index: usize, root: usize, now_s: f64) {
+        self.events.struck.clear();
+        self.events.group.clear();
+        let others = (0..self.pairs().len()).filter(|&other| other != index);
+        for other in std::iter::once(index).chain(others) {
+            let due_s = self.events.due_s[other];
+            let pair = self.pairs()[other];
+            let is_due = other == index
+                || due_s <= now_s + AT_ONCE_S && self.events.is_in_island(&pair, root, &self.solver_bodies.all);
+            if !is_due {
+                continue;
+            }
+            if !(self.events.group.has_room() && self.budget.take_axis()) {
+                break;
+            }
+            pair.bodies.into_iter().for_each(|body| self.advance(body as usize, now_s));
+            if let Some((manifold, hit)) = self.hit(other, &pair, due_s.max(now_s)) {
+                let at = self.events.struck.len();
+                self.events.group.add::<Ordinary>(at, &manifold, &hit, &self.solver_bodies.all);
+                self.events.struck.push(manifold);
+            }
+        }
+    }
+
+    /// Resolves the impacts that were gathered in the island of the body `root`, as far as they are connected to those
+    /// due at `now_s`. Returns whether there are any.
+    fn strike(&mut self, root: usize, now_s: f64) -> bool {
+        let Events { group, struck, bodies, islands, .. } = &mut *self.events;
+        let mut any = false;
+        while group.next::<Ordinary>(now_s + SAME_TIME_S, struck, &self.solver_bodies.all) {
+            any = true;
+            let mut strike = |solver_bodies: &mut SolverBodies, index: usize, impulse: &BlockImpulse, lost_j: f64| {
+                let manifold: &Manifold = &struck[index];
+                apply(manifold, impulse, now_s, solver_bodies, None);
+                islands[root].impacts.add(1, lost_j);
+                manifold.bodies.into_iter().for_each(|body| bodies[body].is_struck = bodies[body].is_moving);
+            };
+            if let Some(index) = group.alone() {
+                let solver_bodies = &self.solver_bodies.all;
+                if let Some((point, is_flat)) = closing_point(&struck[index], solver_bodies) {
+                    let law = self.scene.restitution_law;
+                    let (impulse, lost_j) = impact_now(&struck[index], solver_bodies, point, is_flat, law);
+                    strike(self.solver_bodies, index, &impulse, lost_j);
+                }
+            } else {
+                let mut lost_j = group.resolve::<Ordinary>(struck, &self.solver_bodies.all);
+                for (index, impulse) in group.impulses() {
+                    strike(self.solver_bodies, index, &impulse, lost_j);
+                    lost_j = 0.0;
+                }
+            }
+        }
+        any
+    }
+
+    /// Returns the manifold of a pair whose bodies have moved to the present, and the velocities with which it is hit, if
+    /// it closes.
+    fn hit(&self, index: usize, pair: &Pair, due_s: f64) -> Option<(Manifold, Hit)> {
+        let now_s = self.events.bodies[self.events.moving_body(pair)].time_s;
+        let poses = [0, 1].map(|which| self.pose(pair, which, now_s));
+        let sides = [0, 1].map(|which| self.side(pair, which, now_s, 0.0, &poses[which]));
+        let geometry = contact_at_meeting(&sides[0], &sides[1], due_s - now_s)?;
+        let manifold = Manifold::new(index, pair, &geometry, sides.map(|side| side.centre_m), [0.0; 2]);
+        let bodies = &self.solver_bodies.all;
+        let (point, is_flat) = closing_point(&manifold, bodies)?;
+        let hit = Hit {
+            due_s,
+            point,
+            approach: manifold.normal_speed(bodies, point),
+            other: is_flat.then(|| manifold.normal_speed(bodies, 1 - point)),
+            slip: manifold.slip_speed(bodies),
+        };
+        Some((manifold, hit))
     }
 
     /// Returns the time at which a pair next meets after `now_s`, s; infinite if it does not before its island ends. If
@@ -189,27 +269,6 @@ impl Run<'_> {
                 f64::INFINITY
             }
         }
-    }
-
-    /// Resolves the impact of a pair whose bodies have moved to the present. Returns whether there is one.
-    fn strike(&mut self, index: usize, pair: &Pair) -> bool {
-        let now_s = self.events.bodies[self.events.moving_body(pair)].time_s;
-        let poses = [0, 1].map(|which| self.pose(pair, which, now_s));
-        let sides = [0, 1].map(|which| self.side(pair, which, now_s, 0.0, &poses[which]));
-        let Some(geometry) = contact_at_meeting(&sides[0], &sides[1]) else { return false };
-        let manifold = Manifold::new(index, pair, &geometry, sides.map(|side| side.centre_m), [0.0; 2]);
-        let bodies = &self.solver_bodies.all;
-        let closes = |point: usize| point < manifold.count && manifold.normal_speed(bodies, point) < 0.0;
-        let gap = manifold.gap_m;
-        let is_flat = closes(0) && closes(1) && (gap[0] - gap[1]).abs() < FLAT_GAP_M;
-        let point = usize::from(closes(1) && !(closes(0) && gap[0] <= gap[1]));
-        if !closes(point) {
-            return false;
-        }
-        let (impulse, lost_j) = impact_now(&manifold, bodies, point, is_flat, self.scene.restitution_law);
-        apply(&manifold, &impulse, now_s, self.solver_bodies, None);
-        self.events.island_of(pair).impacts.add(1, lost_j);
-        true
     }
 
     /// Returns the pose of one piece of a pair at `now_s`, and those of its body.
@@ -296,19 +355,41 @@ impl Run<'_> {
         self.events.end_island_of(body, now_s + least_s);
     }
 
+    /// Uses up the relaxations of groups. Returns a number that depends on the result.
+    fn slowest_group(&mut self, pair: &Pair) -> f64 {
+        let geometry = worst_case::flat_geometry([Vector2::zeros(); 2], 0.0);
+        let manifold = Manifold::new(0, pair, &geometry, [Vector2::zeros(); 2], [0.0; 2]);
+        let hit = Hit { due_s: 0.0, point: 0, approach: 0.0, other: None, slip: 0.0 };
+        let Events { group, struck, .. } = &mut *self.events;
+        let mut lost_j = 0.0;
+        while group.relaxations_left() > 0 {
+            group.clear();
+            struck.clear();
+            while struck.len() < MAX_MEMBERS && group.has_room() {
+                group.add::<Forced>(struck.len(), &manifold, &hit, &self.solver_bodies.all);
+                struck.push(manifold);
+            }
+            while group.next::<Forced>(0.0, struck, &self.solver_bodies.all) && group.alone().is_none() {
+                lost_j += group.resolve::<Forced>(struck, &self.solver_bodies.all);
+            }
+        }
+        lost_j
+    }
+
     /// Does the work of the most expensive events.
     fn slowest(&mut self) {
         let Some(pair) = self.state.broad_phase.table.pairs().first().copied() else { return };
         let mut sum = 0.0;
         for _ in 0..self.events.max_events {
             sum += self.events.next(self.pairs()).map_or(0.0, |(_, due_s)| due_s);
-            sum += f64::from(u8::from(self.strike(0, &pair)));
+            sum += self.hit(0, &pair, 0.0).map_or(0.0, |(_, hit)| hit.slip);
             pair.bodies.into_iter().for_each(|body| self.keep_in_boxes(body as usize, 0.0));
             for other in self.state.broad_phase.table.pairs() {
                 sum += f64::from(u8::from(other.bodies.contains(&pair.bodies[0])));
             }
             self.count += 1;
         }
+        sum += self.slowest_group(&pair);
         let (a, b) = (self.start_side(&pair, 0), self.start_side(&pair, 1));
         let mut budget = self.budget;
         sum += worst_case::slowest_meeting(&a, &b, &mut budget);
@@ -316,6 +397,16 @@ impl Run<'_> {
         // Keeps the work from being optimised away.
         std::hint::black_box(sum);
     }
+}
+
+/// Returns the point of a manifold that closes first at the present velocities of its bodies, and whether both points
+/// close at once.
+fn closing_point(manifold: &Manifold, bodies: &[SolverBody]) -> Option<(usize, bool)> {
+    let closes = |point: usize| point < manifold.count && manifold.normal_speed(bodies, point) < 0.0;
+    let gap_m = manifold.gap_m;
+    let point = usize::from(closes(1) && !(closes(0) && gap_m[0] <= gap_m[1]));
+    let is_flat = closes(0) && closes(1) && (gap_m[0] - gap_m[1]).abs() < FLAT_GAP_M;
+    closes(point).then_some((point, is_flat))
 }
 
 /// A piece in a pose, with the centre of mass of its body and (cos, sin) of its angle.

@@ -142,7 +142,7 @@ fn slowest_gap_m(a: &PairSide, b: &PairSide) -> f64 {
 }
 
 /// Returns a contact with two points halfway between the centres of mass of the bodies.
-fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
+pub(super) fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
     let middle = (centres[0] + centres[1]) / 2.0;
     let across = Vector2::new(1e-3, 0.0);
     ContactGeometry {
