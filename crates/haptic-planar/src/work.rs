@@ -16,17 +16,11 @@ pub struct Work {
     pub advances: u32,
     /// Substeps after times of impact, each a collision query.
     pub substeps: u32,
-    /// Axes in searches for the next meeting of a pair, each a distance and a collision query.
-    pub axes: u32,
-    /// Separations along these axes.
-    pub separations: u32,
-    /// Events of islands that move from event to event.
-    pub events: u32,
     /// Times at which impacts were resolved, alone or in groups.
     pub impacts: u32,
     /// Relaxations of groups of impacts.
     pub group_relaxations: u32,
-    /// Manifolds solved in the sweeps of the contact solve.
+    /// Manifolds solved in the sweeps of the contact solve, and the work of events in the same unit.
     pub relaxations: u32,
     /// Manifolds solved in the sweeps of the position correction.
     pub corrections: u32,
@@ -34,7 +28,7 @@ pub struct Work {
 
 impl Work {
     /// Returns the name and the number of each kind of operation.
-    pub fn counts(&self) -> [(&'static str, u32); 13] {
+    pub fn counts(&self) -> [(&'static str, u32); 10] {
         [
             ("grid visits", self.grid_visits),
             ("box tests", self.box_tests),
@@ -42,9 +36,6 @@ impl Work {
             ("near pairs", self.near_pairs),
             ("advances", self.advances),
             ("substeps", self.substeps),
-            ("axes", self.axes),
-            ("separations", self.separations),
-            ("events", self.events),
             ("impacts", self.impacts),
             ("group relaxations", self.group_relaxations),
             ("relaxations", self.relaxations),
@@ -67,9 +58,6 @@ impl Work {
             near_pairs: self.near_pairs.max(other.near_pairs),
             advances: self.advances.max(other.advances),
             substeps: self.substeps.max(other.substeps),
-            axes: self.axes.max(other.axes),
-            separations: self.separations.max(other.separations),
-            events: self.events.max(other.events),
             impacts: self.impacts.max(other.impacts),
             group_relaxations: self.group_relaxations.max(other.group_relaxations),
             relaxations: self.relaxations.max(other.relaxations),

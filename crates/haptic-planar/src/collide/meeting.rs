@@ -10,15 +10,8 @@ use crate::collide::toi::{TARGET_GAP_M, TimeOfImpact, approach_speed, at, boxes_
 use crate::math::{integrate_rotation, rotate};
 use crate::shape::closest::track;
 use crate::shape::features::FeatureCache;
-use crate::work::Work;
 use nalgebra::Vector2;
 
-/// Number of axes in a [`MeetingBudget`] for each near pair of the scene.
-const AXES_PER_PAIR: usize = 8;
-/// Largest number of axes in a [`MeetingBudget`], shared by all pairs.
-const MAX_AXES_PER_TICK: usize = 384;
-/// Number of separations in a [`MeetingBudget`] for each axis.
-const SEPARATIONS_PER_AXIS: usize = 5;
 /// Maximum number of axes of one search.
 const MAX_AXES: usize = 16;
 /// Largest rotation between two samples of the separation, rad. Between them, a corner at the distance r from the centre
@@ -39,38 +32,39 @@ const GRAZE_M: f64 = 1e-6;
 /// Relative motion of a pair from one axis to the next, at least, m.
 const MIN_STEP_M: f64 = 1e-4;
 
-/// Numbers of axes and separations that are left in a tick.
+/// Work that is left in a tick, in units of about one relaxation of a manifold.
 #[derive(Clone, Copy, Debug)]
 pub struct MeetingBudget {
-    axes: usize,
-    separations: usize,
-    /// Number of axes in the full budget.
-    all_axes: usize,
+    left: usize,
+    axis: usize,
+    separation: usize,
 }
 
 impl MeetingBudget {
-    /// Creates the full budget of a tick in a scene with this many near pairs at most.
-    pub fn for_pairs(pairs: usize) -> Self {
-        let axes = (AXES_PER_PAIR * pairs).min(MAX_AXES_PER_TICK);
-        Self { axes, separations: SEPARATIONS_PER_AXIS * axes, all_axes: axes }
+    /// Creates a budget for pieces with at most this many corners.
+    pub fn new(left: usize, max_corners: usize) -> Self {
+        Self { left, axis: 6 + max_corners * max_corners / 4, separation: 2 + max_corners / 8 }
     }
 
-    /// Adds the axes and separations used so far to the work of the step.
-    pub fn count(&self, work: &mut Work) {
-        work.axes += (self.all_axes - self.axes) as u32;
-        work.separations += (SEPARATIONS_PER_AXIS * self.all_axes - self.separations) as u32;
+    /// Returns the work that is left.
+    pub fn left(&self) -> usize {
+        self.left
     }
 
+    /// Takes work from the budget; returns false, without taking any, if too little is left.
+    pub fn take(&mut self, work: usize) -> bool {
+        let has_enough = self.left >= work;
+        self.left -= if has_enough { work } else { 0 };
+        has_enough
+    }
+
+    /// Takes the work of an axis: a distance query and a collision query.
     pub fn take_axis(&mut self) -> bool {
-        let left = self.axes > 0;
-        self.axes -= usize::from(left);
-        left
+        self.take(self.axis)
     }
 
-    pub fn take_separation(&mut self) -> bool {
-        let left = self.separations > 0;
-        self.separations -= usize::from(left);
-        left
+    fn take_separation(&mut self) -> bool {
+        self.take(self.separation)
     }
 }
 
@@ -290,9 +284,4 @@ impl Search<'_> {
 struct Sample {
     time_s: f64,
     excess_m: f64,
-}
-
-/// Returns the separation of a pair in its present poses along the world's y axis, m.
-pub fn separation_along_y_m(a: &PairSide, b: &PairSide) -> f64 {
-    Axis { normal: Vector2::y(), start_s: 0.0, angular_velocity_rad_per_s: 1.0 }.separation_m(a, b, 1e-3)
 }

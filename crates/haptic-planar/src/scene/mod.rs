@@ -43,6 +43,8 @@ pub struct Scene {
     pub tool: Option<Tool>,
     /// Maximum number of near pairs, and thus of manifolds, in one tick.
     pub pair_capacity: usize,
+    /// Number of corners of the piece that has the most.
+    pub(crate) max_corners: usize,
     /// Largest permitted work of a look-up among the fixed pieces, in rows and entries of the grid.
     pub(crate) look_up_work: usize,
     /// Indices of the dynamic bodies, in file order.

@@ -10,10 +10,6 @@ use crate::tick::TICK_S;
 
 /// Maximum number of events in one tick.
 pub const MAX_EVENTS: usize = 64;
-/// Number of visits of near pairs in one tick, two for each pair and event, that limits the number of events in large
-/// scenes.
-const PAIR_VISITS: usize = 32_768;
-
 /// Scratch memory for the motion from event to event.
 #[derive(Clone, Debug)]
 pub struct Events {
@@ -29,8 +25,6 @@ pub struct Events {
     pub struck: Vec<Manifold>,
     /// Impacts that happen at once.
     pub group: ImpactGroup,
-    /// Maximum number of events in one tick of this scene.
-    pub max_events: usize,
 }
 
 /// A body in a tick with events.
@@ -69,7 +63,6 @@ impl Events {
             due_s: Vec::with_capacity(pairs),
             struck: Vec::with_capacity(MAX_MEMBERS),
             group: ImpactGroup::with_capacity(pairs, bodies),
-            max_events: (PAIR_VISITS / (2 * pairs.max(1))).clamp(1, MAX_EVENTS),
         }
     }
 

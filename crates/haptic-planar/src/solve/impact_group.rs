@@ -120,8 +120,9 @@ impl ImpactGroup {
         (self.relaxations_per_tick - self.relaxations) as u32
     }
 
-    /// Returns the number of relaxations left.
-    pub fn relaxations_left(&self) -> usize {
+    /// Begins a tick with at most `limit` relaxations, and returns their number.
+    pub fn reset_to(&mut self, limit: usize) -> usize {
+        self.relaxations = self.relaxations_per_tick.min(limit);
         self.relaxations
     }
 

@@ -13,16 +13,18 @@ use super::worst_case;
 use crate::collide::meeting::{Meeting, MeetingBudget, contact_at_meeting, extent_m, next_meeting};
 use crate::collide::narrow::PairSide;
 use crate::collide::pair_table::Pair;
-use crate::collide::toi::{SUBSTEPS, moved_piece};
+use crate::collide::toi::{FAST_M, SUBSTEPS, moved_piece};
 use crate::collide::warm_start::BlockImpulse;
 use crate::math::integrate_rotation;
 use crate::scene::Scene;
+use crate::scene::body_state::BodyState;
 use crate::shape::piece::PlacedPiece;
-use crate::solve::events::Events;
-use crate::solve::impact_group::{Hit, MAX_MEMBERS};
+use crate::solve::contact_solver::MAX_SWEEPS;
+use crate::solve::events::{Events, MAX_EVENTS};
+use crate::solve::impact_group::Hit;
 use crate::solve::impact_queue::{AT_ONCE_S, FLAT_GAP_M, ImpactTotals, SAME_TIME_S, apply, impact_now};
 use crate::solve::manifold::Manifold;
-use crate::solve::policy::{Forced, Ordinary, Policy};
+use crate::solve::policy::{Ordinary, Policy};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::state::State;
 use crate::tick::TICK_S;
@@ -31,12 +33,20 @@ use nalgebra::Vector2;
 
 /// Maximum number of events of one island in one tick.
 const MAX_EVENTS_OF_ISLAND: u32 = 32;
+/// Work of the events in a tick in which the contact solve leaves none, in relaxations of a manifold.
+const MIN_WORK: usize = 512;
+/// Number of near pairs that one event visits, in several passes, for the work of a relaxation.
+const PAIRS_PER_RELAXATION: usize = 4;
+/// Motion of a body with an impact above which the linear gaps of the ordinary step are not used, m.
+const FAR_M: f64 = 4.0 * FAST_M;
+/// Rotation of a body with an impact above which the linear gaps of the ordinary step are not used, rad.
+const FAR_RAD: f64 = 0.3;
 /// Part of the tick that an island must make here, s. One that makes less is left to the ordinary step.
 const MIN_DURATION_S: f64 = TICK_S / SUBSTEPS as f64;
 
 /// Repeats the tick of each island of free bodies that cannot make its whole motion. The body `held` by the coupling and
 /// bodies under contact load in the last tick are not free. Replaces the impacts of these islands in `impacts`.
-/// Real-time: at most [`MAX_EVENTS`](crate::solve::events::MAX_EVENTS) events, each with two passes over the near pairs, and one [`MeetingBudget`].
+/// Real-time: at most the work that the contact solve left, and [`MIN_WORK`].
 pub(super) fn move_by_events<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -52,26 +62,33 @@ pub(super) fn move_by_events<P: Policy>(
     }
     let Workspace { events, solver_bodies, work, .. } = workspace;
     events.is_active = true;
-    let mut run =
-        Run { scene, state, solver_bodies, events, budget: MeetingBudget::for_pairs(scene.pair_capacity), count: 0 };
-    run.start();
+    let pairs = state.broad_phase.table.pairs().len();
+    // The contact solve of a tick with impacts makes up to twice its sweeps; events use what it left.
+    let solve = 2 * MAX_SWEEPS * pairs;
+    let left = MIN_WORK + solve.saturating_sub(work.relaxations as usize);
+    let budget = MeetingBudget::new(left, scene.max_corners);
+    let mut run = Run { scene, state, solver_bodies, events, budget };
     if P::FORCED {
         run.slowest();
     } else {
+        run.start();
         run.all();
     }
-    run.budget.count(work);
-    work.group_relaxations += run.events.group.relaxations_made();
-    work.events += run.count;
+    work.relaxations += (left - run.budget.left()) as u32;
     finish::<P>(scene, state, workspace, impacts);
 }
 
 /// Finds the islands that move from event to event. Returns whether there are any.
 fn find_islands<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspace, held: Option<usize>) -> bool {
-    let Workspace { events, islands, .. } = workspace;
+    let Workspace { events, islands, solver_bodies, .. } = workspace;
     for &body in &scene.dynamic_bodies {
         let is_moving = islands.fraction(body) < 1.0 || P::FORCED;
         events.start(body, islands.root(body), is_moving);
+    }
+    for &body in &scene.dynamic_bodies {
+        if moves_far_after_impact(&state.bodies[body], &solver_bodies.all[body]) {
+            events.islands[events.bodies[body].root].is_moving = true;
+        }
     }
     for &body in &scene.dynamic_bodies {
         if (held == Some(body) || state.had_contact_load[body]) && !P::FORCED {
@@ -86,6 +103,12 @@ fn find_islands<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspa
     any
 }
 
+/// Whether an impact sends a body so far, or it rotates so far, that its linear gaps are wrong.
+fn moves_far_after_impact(start: &BodyState, moved: &SolverBody) -> bool {
+    let spin = start.angular_velocity_rad_per_s.abs().max(moved.angular_velocity.abs());
+    moved.had_impact && (moved.reach_m > FAR_M || moved.displacement.norm() > FAR_M || spin * TICK_S > FAR_RAD)
+}
+
 /// The events of one tick.
 struct Run<'r> {
     scene: &'r Scene,
@@ -94,8 +117,6 @@ struct Run<'r> {
     solver_bodies: &'r mut SolverBodies,
     events: &'r mut Events,
     budget: MeetingBudget,
-    /// Number of events so far.
-    count: u32,
 }
 
 impl Run<'_> {
@@ -111,7 +132,8 @@ impl Run<'_> {
                 self.keep_in_boxes(body, 0.0);
             }
         }
-        self.events.group.reset();
+        let relaxations = self.events.group.reset_to(self.budget.left() / 4);
+        self.budget.take(relaxations);
         self.events.due_s.clear();
         for pair in self.state.broad_phase.table.pairs() {
             let due_s = self.search(pair, 0.0);
@@ -125,9 +147,9 @@ impl Run<'_> {
 
     /// Resolves the events in the order of their times.
     fn all(&mut self) {
-        for _ in 0..self.events.max_events {
-            let Some((index, now_s)) = self.events.next(self.pairs()) else { return };
-            self.count += 1;
+        let work = self.pairs().len() / PAIRS_PER_RELAXATION;
+        for _ in 0..MAX_EVENTS {
+            let Some((index, now_s)) = self.events.next(self.pairs()).filter(|_| self.budget.take(work)) else { break };
             self.resolve(index, now_s);
         }
         if let Some((_, now_s)) = self.events.next(self.pairs()) {
@@ -175,9 +197,9 @@ impl Run<'_> {
         let others = (0..self.pairs().len()).filter(|&other| other != index);
         for other in std::iter::once(index).chain(others) {
             let due_s = self.events.due_s[other];
-            let pair = self.pairs()[other];
+            let pair = &self.state.broad_phase.table.pairs()[other];
             let is_due = other == index
-                || due_s <= now_s + AT_ONCE_S && self.events.is_in_island(&pair, root, &self.solver_bodies.all);
+                || due_s <= now_s + AT_ONCE_S && self.events.is_in_island(pair, root, &self.solver_bodies.all);
             if !is_due {
                 continue;
             }
@@ -185,7 +207,7 @@ impl Run<'_> {
                 break;
             }
             pair.bodies.into_iter().for_each(|body| self.advance(body as usize, now_s));
-            if let Some((manifold, hit)) = self.hit(other, &pair, due_s.max(now_s)) {
+            if let Some((manifold, hit)) = self.hit(other, pair, due_s.max(now_s)) {
                 let at = self.events.struck.len();
                 self.events.group.add::<Ordinary>(at, &manifold, &hit, &self.solver_bodies.all);
                 self.events.struck.push(manifold);
@@ -355,47 +377,15 @@ impl Run<'_> {
         self.events.end_island_of(body, now_s + least_s);
     }
 
-    /// Uses up the relaxations of groups. Returns a number that depends on the result.
-    fn slowest_group(&mut self, pair: &Pair) -> f64 {
-        let geometry = worst_case::flat_geometry([Vector2::zeros(); 2], 0.0);
-        let manifold = Manifold::new(0, pair, &geometry, [Vector2::zeros(); 2], [0.0; 2]);
-        let hit = Hit { due_s: 0.0, point: 0, approach: 0.0, other: None, slip: 0.0 };
-        let Events { group, struck, .. } = &mut *self.events;
-        let mut lost_j = 0.0;
-        while group.relaxations_left() > 0 {
-            group.clear();
-            struck.clear();
-            while struck.len() < MAX_MEMBERS && group.has_room() {
-                group.add::<Forced>(struck.len(), &manifold, &hit, &self.solver_bodies.all);
-                struck.push(manifold);
-            }
-            while group.next::<Forced>(0.0, struck, &self.solver_bodies.all) && group.alone().is_none() {
-                lost_j += group.resolve::<Forced>(struck, &self.solver_bodies.all);
-            }
-        }
-        lost_j
-    }
-
-    /// Does the work of the most expensive events.
+    /// Uses up the budget. Its unit is that of the contact solve, which leaves [`MIN_WORK`] in a forced step.
     fn slowest(&mut self) {
-        let Some(pair) = self.state.broad_phase.table.pairs().first().copied() else { return };
-        let mut sum = 0.0;
-        for _ in 0..self.events.max_events {
-            sum += self.events.next(self.pairs()).map_or(0.0, |(_, due_s)| due_s);
-            sum += self.hit(0, &pair, 0.0).map_or(0.0, |(_, hit)| hit.slip);
-            pair.bodies.into_iter().for_each(|body| self.keep_in_boxes(body as usize, 0.0));
-            for other in self.state.broad_phase.table.pairs() {
-                sum += f64::from(u8::from(other.bodies.contains(&pair.bodies[0])));
-            }
-            self.count += 1;
+        if let Some(pair) = self.pairs().first() {
+            let mut budget = self.budget;
+            let sum = worst_case::slowest_meeting(&self.start_side(pair, 0), &self.start_side(pair, 1), &mut budget);
+            self.budget = budget;
+            // Keeps the work from being optimised away.
+            std::hint::black_box(sum);
         }
-        sum += self.slowest_group(&pair);
-        let (a, b) = (self.start_side(&pair, 0), self.start_side(&pair, 1));
-        let mut budget = self.budget;
-        sum += worst_case::slowest_meeting(&a, &b, &mut budget);
-        self.budget = budget;
-        // Keeps the work from being optimised away.
-        std::hint::black_box(sum);
     }
 }
 

@@ -3,7 +3,7 @@
 //! cost of such a step is meaningful, not its result.
 
 use super::step;
-use crate::collide::meeting::{MeetingBudget, separation_along_y_m};
+use crate::collide::meeting::MeetingBudget;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::collide::pair_table::Pair;
 use crate::collide::toi::{SafeFraction, ToiBudget};
@@ -121,9 +121,6 @@ pub(super) fn slowest_meeting(a: &PairSide, b: &PairSide, budget: &mut MeetingBu
     while budget.take_axis() {
         sum_m += slowest_distance_m(a, b) + slowest_gap_m(a, b);
     }
-    while budget.take_separation() {
-        sum_m += separation_along_y_m(a, b);
-    }
     sum_m.clamp(0.0, 1.0)
 }
 
@@ -142,7 +139,7 @@ fn slowest_gap_m(a: &PairSide, b: &PairSide) -> f64 {
 }
 
 /// Returns a contact with two points halfway between the centres of mass of the bodies.
-pub(super) fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
+fn flat_geometry(centres: [Vector2<f64>; 2], apart_m: f64) -> ContactGeometry {
     let middle = (centres[0] + centres[1]) / 2.0;
     let across = Vector2::new(1e-3, 0.0);
     ContactGeometry {

@@ -44,6 +44,7 @@ impl Scene {
             pairs: pairs(&description.pairs, &names)?,
             tool: None,
             pair_capacity: 0,
+            max_corners: 0,
             look_up_work: 0,
             dynamic_bodies: (0..description.bodies.len()).filter(|&body| !description.bodies[body].fixed).collect(),
             dynamic_pieces: Vec::new(),
@@ -67,6 +68,7 @@ fn index_pieces(scene: &mut Scene) {
     let around = |&piece: &usize| (piece as u32, Aabb::around(&placed[piece], scene.pieces[piece].radius_m));
     scene.grid = Grid::over(&fixed.iter().map(around).collect::<Vec<_>>());
     scene.dynamic_pieces = dynamic.iter().map(|&piece| piece as u32).collect();
+    scene.max_corners = scene.pieces.iter().map(|piece| usize::from(piece.count)).max().unwrap_or(0);
     scene.pair_capacity = capacity::near_pairs(scene, &placed);
     scene.look_up_work = capacity::look_up_work(scene);
 }
