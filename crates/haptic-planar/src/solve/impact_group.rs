@@ -25,15 +25,15 @@ pub const MAX_MEMBERS: usize = 64;
 /// Maximum number of sweeps over a group.
 const MAX_SWEEPS: usize = 64;
 /// Number of relaxations in a tick over all groups, per manifold that the scene has capacity for, so that their cost
-/// stays a quarter of that of the contact solve; a pool break of 15 balls with friction takes more than 1,000. When they
+/// stays a fifth of that of the contact solve; a pool break of 15 balls with friction takes more than 1,000. When they
 /// are used up, impacts are resolved one after the other.
-const RELAXATIONS_PER_MANIFOLD: usize = 16;
+const RELAXATIONS_PER_MANIFOLD: usize = 12;
 /// Number of relaxations per manifold in a scene with few of them: a few impacts at once take up to 64 sweeps to converge.
 const RELAXATIONS_PER_MANIFOLD_OF_FEW: usize = 64;
 /// Number of relaxations up to which [`RELAXATIONS_PER_MANIFOLD_OF_FEW`] applies.
 const RELAXATIONS_OF_FEW: usize = 512;
 /// Largest number of relaxations in a tick.
-pub const MAX_RELAXATIONS: usize = 2048;
+pub const MAX_RELAXATIONS: usize = 1536;
 /// Number of relaxations that count for a further group, or a single impact, at the same time.
 const RELAXATIONS_PER_GROUP: usize = 2;
 /// Velocity change of a sweep below which the plastic impulses have converged, as a fraction of the fastest approach.

@@ -34,7 +34,7 @@ use nalgebra::Vector2;
 /// Maximum number of events of one island in one tick.
 const MAX_EVENTS_OF_ISLAND: u32 = 32;
 /// Work of the events in a tick in which the contact solve leaves none, in relaxations of a manifold.
-const MIN_WORK: usize = 512;
+const MIN_WORK: usize = 256;
 /// Number of near pairs that one event visits, in several passes, for the work of a relaxation.
 const PAIRS_PER_RELAXATION: usize = 4;
 /// Motion of a body with an impact above which the linear gaps of the ordinary step are not used, m.
