@@ -13,6 +13,8 @@ pub struct Islands {
     sums: Vec<[f64; 2]>,
     /// Smallest limit set for each island, at most 1, stored at its representative.
     fraction: Vec<f64>,
+    /// For each body, whether it is fast or near a fast body.
+    is_fast: Vec<bool>,
     /// Time of the last impact in each island after the start of the tick, s, if there was one; stored at its
     /// representative.
     struck_s: Vec<Option<f64>>,
@@ -25,6 +27,7 @@ impl Islands {
             parent: vec![0; bodies],
             sums: vec![[0.0; 2]; bodies],
             fraction: vec![1.0; bodies],
+            is_fast: vec![false; bodies],
             struck_s: vec![None; bodies],
         }
     }
@@ -42,6 +45,7 @@ impl Islands {
             self.sums[body] = [0.0; 2];
             self.fraction[body] = 1.0;
             self.struck_s[body] = None;
+            self.is_fast[body] = false;
         }
         for manifold in manifolds {
             self.join(manifold.bodies, solver_bodies);
@@ -57,6 +61,16 @@ impl Islands {
             // manifolds.
             self.parent[a.max(b)] = a.min(b) as u32;
         }
+    }
+
+    /// Marks a body as fast or near a fast body.
+    pub fn mark_fast(&mut self, body: usize) {
+        self.is_fast[body] = true;
+    }
+
+    /// Whether a body is fast or near a fast body.
+    pub fn is_fast(&self, body: usize) -> bool {
+        self.is_fast[body]
     }
 
     /// Adds two values to the sums of a body's island.

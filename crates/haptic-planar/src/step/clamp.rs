@@ -158,6 +158,14 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
         let bodies = pair.bodies.map(|body| body as usize);
         if bodies.iter().any(|&body| solver_bodies.all[body].is_fast) {
             islands.join(bodies, &solver_bodies.all);
+            bodies.into_iter().for_each(|body| islands.mark_fast(body));
+        }
+    }
+    // A neighbour of a fast body may be struck and run into its own neighbours.
+    for pair in pairs {
+        let bodies = pair.bodies.map(|body| body as usize);
+        if bodies.iter().any(|&body| islands.is_fast(body)) {
+            islands.join(bodies, &solver_bodies.all);
         }
     }
     find_struck_islands(scene, &solver_bodies.all, islands, held);
