@@ -44,9 +44,10 @@ const FAR_RAD: f64 = 0.3;
 /// Part of the tick that an island must make here, s. One that makes less is left to the ordinary step.
 const MIN_DURATION_S: f64 = TICK_S / SUBSTEPS as f64;
 
-/// Repeats the tick of each island of free bodies that cannot make its whole motion. The body `held` by the coupling and
-/// bodies under contact load in the last tick are not free. Replaces the impacts of these islands in `impacts`.
-/// Real-time: at most the work that the contact solve left, and [`MIN_WORK`].
+/// Repeats the tick of each island of free bodies that cannot make its whole motion, or in which a body moves far after
+/// an impact. The body `held` by the coupling and bodies under contact load in the last tick are not free. Replaces the
+/// impacts of these islands in `impacts`. Real-time: the budget is the work that the contact solve left, and
+/// [`MIN_WORK`]; apart from it, one pass over the dynamic pieces and, for each event, over the near pairs.
 pub(super) fn move_by_events<P: Policy>(
     scene: &Scene,
     state: &mut State,

@@ -157,7 +157,7 @@ struct Search {
     time_s: f64,
     /// The last pose in which the pair was apart.
     clear: Pose,
-    /// The pose where the search goes on after a closest approach.
+    /// The pose from which the search continues after a closest approach.
     beyond: Option<Pose>,
     /// The contact with the smallest gap so far, with this gap, m.
     closest: Option<(f64, Found)>,
@@ -210,12 +210,12 @@ impl Search {
             self.go_to_closest_approach(pose);
             return ControlFlow::Continue(());
         }
-        self.go_on(pose, contact.later_s.max(0.0).min(self.longest_s))
+        self.advance(pose, contact.later_s.max(0.0).min(self.longest_s))
     }
 
     /// Takes in a pose in which the pair has no contact.
     fn visit_apart(&mut self) -> ControlFlow<Option<Found>> {
-        self.go_on(Pose { time_s: self.time_s, speed: 0.0 }, self.longest_s)
+        self.advance(Pose { time_s: self.time_s, speed: 0.0 }, self.longest_s)
     }
 
     /// Goes back from a pose in which the pair overlaps, towards the last one in which it was apart.
@@ -234,9 +234,9 @@ impl Search {
         self.beyond = Some(pose);
     }
 
-    /// Goes on by `later_s` from a pose in which the pair is apart, or from the pose beyond a closest approach. Breaks at
+    /// Advances by `later_s` from a pose in which the pair is apart, or from the pose beyond a closest approach. Breaks at
     /// the end of the tick.
-    fn go_on(&mut self, pose: Pose, later_s: f64) -> ControlFlow<Option<Found>> {
+    fn advance(&mut self, pose: Pose, later_s: f64) -> ControlFlow<Option<Found>> {
         (self.clear, self.time_s) = match self.beyond.take() {
             Some(beyond) => (beyond, beyond.time_s + self.longest_s),
             None => (pose, pose.time_s + later_s),
