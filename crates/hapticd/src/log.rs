@@ -4,7 +4,7 @@ use crate::cli::LogFormat;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 use tracing::{Level, Metadata};
-use tracing_subscriber::filter::{EnvFilter, FilterExt, filter_fn};
+use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::{Layer, fmt, layer::SubscriberExt, registry, util::SubscriberInitExt};
 
 /// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result of a command and the reason
@@ -14,11 +14,13 @@ pub const USER_TARGET: &str = "hapticd";
 /// Format of log lines; unset before logging starts.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
-/// Starts logging. `RUST_LOG` selects the lines; the default is `info` and above for `hapticd`, and `warn` and above
-/// for other crates.
+/// Lines that are logged unless `RUST_LOG` selects others.
+const DEFAULT_FILTER: &str = "warn,hapticd=info";
+
+/// Starts logging. `RUST_LOG` selects the lines by target and level, for example `info,hapticd::daemon=debug`; the
+/// default is [`DEFAULT_FILTER`].
 pub fn start(format: LogFormat) {
-    let selected = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,hapticd=info"));
-    let filter = selected.or(filter_fn(is_for_user));
+    let filter = selected(std::env::var("RUST_LOG").ok().as_deref()).or(filter_fn(is_for_user));
     let lines = fmt::layer().with_writer(crate::terminal::log_lines::writer);
     let started = match format {
         LogFormat::Text => {
@@ -31,6 +33,12 @@ pub fn start(format: LogFormat) {
     let _ = FORMAT.set(format);
 }
 
+/// Returns the filter that `text` describes, or the default one without a text or if it is invalid.
+fn selected(text: Option<&str>) -> Targets {
+    let default = || DEFAULT_FILTER.parse().expect("the default filter is valid");
+    text.and_then(|text| text.parse().ok()).unwrap_or_else(default)
+}
+
 fn is_for_user(line: &Metadata<'_>) -> bool {
     line.target() == USER_TARGET && *line.level() <= Level::INFO
 }
@@ -38,4 +46,26 @@ fn is_for_user(line: &Metadata<'_>) -> bool {
 /// Whether log lines are plain text on a terminal, where a person can read them.
 pub fn is_read_by_a_person() -> bool {
     FORMAT.get() != Some(&LogFormat::Json) && std::io::stderr().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_selects_by_target_and_level() {
+        let filter = selected(Some("info,hapticd::daemon=debug"));
+        assert!(filter.would_enable("hapticd::daemon::supervisor", &Level::DEBUG));
+        assert!(filter.would_enable("haptic_view", &Level::INFO));
+        assert!(!filter.would_enable("haptic_view", &Level::DEBUG));
+        assert!(!selected(Some("off")).would_enable("hapticd", &Level::ERROR));
+    }
+
+    #[test]
+    fn without_a_filter_or_with_an_invalid_one_the_default_applies() {
+        for text in [None, Some("hapticd=loud")] {
+            assert!(selected(text).would_enable("hapticd", &Level::INFO), "{text:?}");
+            assert!(!selected(text).would_enable("haptic_view", &Level::INFO), "{text:?}");
+        }
+    }
 }
