@@ -19,11 +19,11 @@ use crate::schedule::Schedule;
 pub struct Wake {
     /// Time of the wake-up.
     pub now_ns: u64,
-    /// Deadline of this tick.
+    /// Deadline of this tick: the last one that has passed.
     pub deadline_ns: u64,
-    /// Time from the deadline to the wake-up.
+    /// Time from the deadline for which the thread slept to the wake-up. After a stall this is longer than a period.
     pub late_ns: u64,
-    /// Number of periods skipped since the previous tick.
+    /// Number of periods skipped since the previous tick, because that tick overran or because this one woke up late.
     pub skipped: u64,
     /// Duration of the previous tick, from wake-up to end; 0 in the first tick.
     pub previous_compute_ns: u64,
@@ -45,7 +45,7 @@ pub enum LoopExit {
 pub struct LoopTiming {
     /// Number of ticks run.
     pub ticks: u64,
-    /// Number of ticks that ended after the next deadline.
+    /// Number of ticks that ended after the deadline that follows the one for which they slept.
     pub overruns: u64,
     /// Number of skipped periods, in which no tick ran.
     pub skipped: u64,
@@ -129,11 +129,13 @@ impl<C: Clock> Runner<C> {
             }
             let now_ns = self.clock.now_ns();
             let late_ns = now_ns.saturating_sub(deadline_ns);
-            let flow = body(Wake { now_ns, deadline_ns, late_ns, skipped, previous_compute_ns });
+            let missed = schedule.skip_missed(now_ns);
+            let deadline_ns = schedule.deadline_ns();
+            let flow = body(Wake { now_ns, deadline_ns, late_ns, skipped: skipped + missed, previous_compute_ns });
             let ended_ns = self.clock.now_ns();
             previous_compute_ns = ended_ns.saturating_sub(now_ns);
             skipped = schedule.advance(ended_ns).skipped;
-            self.record(late_ns, previous_compute_ns, skipped);
+            self.record(late_ns, previous_compute_ns, missed + skipped);
             if flow.is_break() {
                 return LoopExit::Finished;
             }
@@ -313,6 +315,23 @@ mod tests {
         assert_eq!((timing.ticks, timing.overruns, timing.skipped), (4, 1, 3));
         assert_eq!(timing.compute.max_ns(), 3 * PERIOD_NS + 1);
         assert_eq!(timing.wake.total(), 4);
+    }
+
+    #[test]
+    fn a_body_that_wakes_late_learns_it_in_the_same_tick() {
+        let clock = SimulatedClock::default();
+        let mut runner = runner(&clock);
+        let mut wakes = Vec::new();
+        runner.run(&AtomicBool::new(false), |wake| {
+            wakes.push(wake);
+            clock.wake_delay_ns.set(if wakes.len() == 1 { 300 * PERIOD_NS + 7 } else { 0 });
+            clock.pass(10_000);
+            if wakes.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(wakes.iter().map(|wake| wake.skipped).collect::<Vec<_>>(), [0, 300, 0]);
+        assert_eq!((wakes[1].late_ns, wakes[1].deadline_ns), (300 * PERIOD_NS + 7, 302 * PERIOD_NS));
+        let timing = runner.timing();
+        assert_eq!((timing.ticks, timing.overruns, timing.skipped), (3, 1, 300));
     }
 
     #[test]

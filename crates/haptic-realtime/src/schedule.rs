@@ -53,6 +53,17 @@ impl Schedule {
         self.skipped
     }
 
+    /// Skips the deadlines that passed before the current tick woke up at `woken_ns`, so that the tick learns how late it
+    /// is before it acts. Returns their number. The tick then belongs to the last deadline that has passed.
+    ///
+    /// Real-time: one division.
+    pub fn skip_missed(&mut self, woken_ns: u64) -> u64 {
+        let missed = woken_ns.saturating_sub(self.deadline_ns) / self.period_ns;
+        self.deadline_ns += missed * self.period_ns.get();
+        self.skipped += missed;
+        missed
+    }
+
     /// Ends the current tick at `ended_ns` and advances to the next deadline on the grid that has not passed yet.
     ///
     /// Real-time: one division. A tick that ends exactly at the next deadline is on time.
@@ -94,6 +105,21 @@ mod tests {
             assert_eq!(advance.deadline_ns, START_NS + tick * PERIOD_NS);
         }
         assert_eq!((schedule.overruns(), schedule.skipped()), (0, 0));
+    }
+
+    #[test]
+    fn a_tick_that_wakes_late_belongs_to_the_last_deadline_that_has_passed() {
+        let mut schedule = schedule();
+        assert_eq!(schedule.skip_missed(START_NS + PERIOD_NS - 1), 0);
+        assert_eq!(schedule.skip_missed(START_NS + 3 * PERIOD_NS + 5), 3);
+        assert_eq!((schedule.deadline_ns(), schedule.skipped()), (START_NS + 3 * PERIOD_NS, 3));
+        let advance = schedule.advance(START_NS + 3 * PERIOD_NS + 300_000);
+        assert_eq!(advance, Advance { deadline_ns: START_NS + 4 * PERIOD_NS, overran: false, skipped: 0 });
+    }
+
+    #[test]
+    fn a_tick_that_wakes_before_its_deadline_misses_none() {
+        assert_eq!(schedule().skip_missed(START_NS - 7), 0);
     }
 
     #[test]
