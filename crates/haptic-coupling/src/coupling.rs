@@ -1,5 +1,8 @@
 //! Spring-damper between hand and tool. Computes the coupling input of one tick from the hand position.
 //!
+//! When the force engages, the tool need not be at the hand: a wall may be in the way. The spring then ends at the hand
+//! plus an offset, so that it starts relaxed, and the offset shrinks to zero while the force ramps up.
+//!
 //! New gains are ramped over [`RAMP_S`]. Stiffening a stretched spring adds energy that the hand did not put in. Each
 //! step of the ramp therefore computes the energy it needs and advances only as far as the caller's energy permits.
 
@@ -125,8 +128,12 @@ pub struct Coupling {
     fraction: f64,
     /// Unit vector along the rail, world frame, if the handle stays on one.
     rail: Option<Vector2<f64>>,
-    /// Hand position at the previous tick, world frame, m; `None` if it is not known.
+    /// End of the spring at the previous tick, the hand plus the offset, world frame, m; `None` if it is not known.
     before_m: Option<Vector2<f64>>,
+    /// Offset of the end of the spring from the hand when the force engaged, world frame, m.
+    offset_m: Vector2<f64>,
+    /// Fraction of `offset_m` that remained in the last tick, 0 to 1.
+    remaining: f64,
 }
 
 impl Coupling {
@@ -134,11 +141,40 @@ impl Coupling {
     /// `max_force_n` (world frame; infinity for no limit).
     pub fn new(gains: Gains, max_force_n: f64, rail: Option<Vector2<f64>>) -> Self {
         let hold = RampPoint { gains, max_force_n };
-        Self { from: hold, to: hold, fraction: 1.0, rail, before_m: None }
+        let offset_m = Vector2::zeros();
+        Self { from: hold, to: hold, fraction: 1.0, rail, before_m: None, offset_m, remaining: 0.0 }
+    }
+
+    /// Starts the spring at `offset_m` from the hand, world frame. Real-time: constant.
+    pub fn engage(&mut self, offset_m: Vector2<f64>) {
+        (self.offset_m, self.remaining, self.before_m) = (offset_m, 1.0, None);
+    }
+
+    /// Reduces the offset to the fraction `remaining` of its initial value and returns its displacement, m. Real-time:
+    /// constant.
+    pub fn shrink_offset(&mut self, remaining: f64) -> Vector2<f64> {
+        let before = std::mem::replace(&mut self.remaining, remaining);
+        self.offset_m * (remaining - before)
     }
 
     /// Returns the coupling input of this tick, with the hand now at `hand_m` (world frame). Real-time: constant.
     pub fn input(&mut self, hand_m: Vector2<f64>) -> CouplingInput {
+        self.input_at(if self.has_offset() { hand_m + self.offset_m * self.remaining } else { hand_m })
+    }
+
+    /// Whether the spring does not end at the hand.
+    pub fn has_offset(&self) -> bool {
+        self.remaining > 0.0
+    }
+
+    /// Returns the coupling input of a tick in which the end of the spring stays where it was in the last tick; at
+    /// `otherwise_m` if that is not known. Real-time: constant.
+    pub fn input_at_rest(&mut self, otherwise_m: Vector2<f64>) -> CouplingInput {
+        let held_m = self.before_m.unwrap_or(otherwise_m);
+        self.input_at(held_m)
+    }
+
+    fn input_at(&mut self, hand_m: Vector2<f64>) -> CouplingInput {
         let hand_before_m = self.before_m.replace(hand_m).unwrap_or(hand_m);
         let RampPoint { gains, max_force_n } = self.now();
         CouplingInput {
@@ -170,7 +206,7 @@ impl Coupling {
     /// Sets a new rail and discards the previous hand position, which is meaningless under a new mapping. Real-time:
     /// constant.
     pub fn reset_hand(&mut self, rail: Option<Vector2<f64>>) {
-        (self.rail, self.before_m) = (rail, None);
+        (self.rail, self.before_m, self.remaining) = (rail, None, 0.0);
     }
 
     /// Advances the ramp by one tick and returns the energy used, J, at most `available_j`. The ramp slows down if
@@ -199,7 +235,7 @@ impl Coupling {
         self.now().gains
     }
 
-    /// Returns the hand position of the last coupling input, world frame, m; `None` before the first and after
+    /// Returns the end of the spring in the last coupling input, world frame, m; `None` before the first and after
     /// [`Self::reset_hand`].
     pub fn hand_m(&self) -> Option<Vector2<f64>> {
         self.before_m
@@ -227,6 +263,25 @@ mod tests {
         assert_eq!(coupling.input(first).hand_before_m, first);
         let input = coupling.input(second);
         assert_eq!((input.hand_before_m, input.hand_m), (first, second));
+    }
+
+    #[test]
+    fn an_offset_starts_the_spring_relaxed_and_shrinks_to_nothing() {
+        let mut coupling = Coupling::new(Gains::default(), 4.0, None);
+        let (hand, handle) = (Vector2::new(0.1, 0.2), Vector2::new(0.1, 0.24));
+        coupling.engage(handle - hand);
+        let input = coupling.input(hand);
+        assert!((input.hand_m - handle).norm() < 1e-15 && input.hand_before_m == input.hand_m);
+        let mut total_m = Vector2::zeros();
+        for tick in 1..=100 {
+            let shrunk_m = coupling.shrink_offset(1.0 - f64::from(tick) / 100.0);
+            let input = coupling.input(hand);
+            assert!((input.hand_m - input.hand_before_m - shrunk_m).norm() < 1e-15);
+            total_m += shrunk_m;
+        }
+        assert!((total_m - (hand - handle)).norm() < 1e-15);
+        assert!(!coupling.has_offset());
+        assert_eq!(coupling.input(hand).hand_m, hand);
     }
 
     #[test]

@@ -228,6 +228,14 @@ impl Tank {
         }
     }
 
+    /// Adds energy that the world received without work of the hand while the force engaged, J, zero or more. The levels
+    /// stay limited to the energy that the world stores. Real-time: constant.
+    pub fn deposit(&mut self, energy_j: f64) {
+        if self.passivity != Passivity::Off {
+            self.set_levels(self.level_j + energy_j, self.non_gravity_j + energy_j);
+        }
+    }
+
     /// Withdraws energy for a purpose other than a force, such as a stiffer spring. Real-time: constant.
     pub fn draw(&mut self, energy_j: f64) {
         if self.passivity != Passivity::Off {

@@ -228,11 +228,16 @@ pub trait Device: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn set_hand_target(&mut self, _target_m: Option<Vector2<f64>>) {}
 
-    /// Moves a simulated hand to the handle of a new tool, device frame, m, and then restarts its path. Hardware is
-    /// held by a real hand and ignores the call.
+    /// Places a simulated hand at the handle of a new tool, device frame, m, and restarts its path, unless the hand
+    /// follows a target. Hardware is held by a real hand and ignores the call.
     ///
     /// Real-time: no allocation, lock, wait or log.
-    fn move_hand_to_tool(&mut self, _handle_m: Vector2<f64>) {}
+    fn place_hand(&mut self, _handle_m: Vector2<f64>) {}
+
+    /// Pauses or resumes a simulated hand: its time stands still during a pause. Hardware ignores the call.
+    ///
+    /// Real-time: no allocation, lock, wait or log.
+    fn set_paused(&mut self, _is_paused: bool) {}
 
     /// Returns the link statistics; `None` for devices without a link. Not for use in the tick.
     fn link_statistics(&self) -> Option<LinkStatistics> {
@@ -266,8 +271,12 @@ impl<D: Device + ?Sized> Device for Box<D> {
         (**self).set_hand_target(target_m);
     }
 
-    fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
-        (**self).move_hand_to_tool(handle_m);
+    fn place_hand(&mut self, handle_m: Vector2<f64>) {
+        (**self).place_hand(handle_m);
+    }
+
+    fn set_paused(&mut self, is_paused: bool) {
+        (**self).set_paused(is_paused);
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {

@@ -322,8 +322,13 @@ impl<D: Device> Device for FaultyDevice<D> {
     }
 
     /// Real-time: same bound as the wrapped device.
-    fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
-        self.device.move_hand_to_tool(handle_m);
+    fn place_hand(&mut self, handle_m: Vector2<f64>) {
+        self.device.place_hand(handle_m);
+    }
+
+    /// Real-time: same bound as the wrapped device.
+    fn set_paused(&mut self, is_paused: bool) {
+        self.device.set_paused(is_paused);
     }
 }
 

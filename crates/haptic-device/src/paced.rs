@@ -94,8 +94,12 @@ impl<D: Device> Device for PacedDevice<D> {
         self.device.set_hand_target(target_m);
     }
 
-    fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
-        self.device.move_hand_to_tool(handle_m);
+    fn place_hand(&mut self, handle_m: Vector2<f64>) {
+        self.device.place_hand(handle_m);
+    }
+
+    fn set_paused(&mut self, is_paused: bool) {
+        self.device.set_paused(is_paused);
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {

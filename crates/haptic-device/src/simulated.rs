@@ -80,6 +80,8 @@ pub struct SimulatedDevice {
     velocity: BackwardDifference,
     command_n: Vector2<f64>,
     ticks: u64,
+    /// Whether the hand and the handle stand still.
+    is_paused: bool,
     open: bool,
 }
 
@@ -99,6 +101,7 @@ impl SimulatedDevice {
             velocity: BackwardDifference::new(),
             command_n: Vector2::zeros(),
             ticks: 0,
+            is_paused: false,
             open: true,
         };
         for index in 0..usize::from(axes) {
@@ -128,6 +131,9 @@ impl SimulatedDevice {
 
     fn advance(&mut self) {
         self.ticks += 1;
+        if self.is_paused {
+            return;
+        }
         let from_m = self.hand.as_ref().map_or(Vector2::zeros(), HandTarget::position_m);
         let to_m = self.hand.as_mut().map_or(Vector2::zeros(), HandTarget::advance);
         for (index, axis) in self.axes.iter_mut().enumerate() {
@@ -191,10 +197,18 @@ impl Device for SimulatedDevice {
     }
 
     /// Real-time: one comparison.
-    fn move_hand_to_tool(&mut self, handle_m: Vector2<f64>) {
-        if let Some(hand) = &mut self.hand {
-            hand.call(handle_m);
+    fn place_hand(&mut self, handle_m: Vector2<f64>) {
+        if let Some(hand) = &mut self.hand
+            && hand.call(handle_m)
+        {
+            self.place(handle_m, Vector2::zeros());
+            self.velocity = BackwardDifference::new();
         }
+    }
+
+    /// Real-time: constant.
+    fn set_paused(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 }
 

@@ -20,11 +20,15 @@ pub enum Command<W = Box<World>, M = ActiveMapping> {
     SetSafety(Safety),
     /// Sets a new mapping; the force re-engages.
     SetMapping(M),
-    /// Stops the world and the force.
+    /// Emergency stop: no force, and the world stands still, until a release.
+    Stop,
+    /// Releases an emergency stop; the force re-engages.
+    Release,
+    /// Stops the world, a simulated hand and the force.
     Pause,
     /// Continues after a pause; the force re-engages.
     Resume,
-    /// Runs this many ticks of a paused world, without force.
+    /// Runs this many ticks of a paused world, without force and with the hand where it was.
     Step(u32),
     /// Replaces the world with a different one or a fresh copy; the force re-engages.
     ReplaceWorld(W),
@@ -69,6 +73,8 @@ impl<W, M> Command<W, M> {
             Self::SetGains(gains) => Command::SetGains(*gains),
             Self::SetSafety(safety) => Command::SetSafety(*safety),
             Self::SetMapping(settings) => Command::SetMapping(mapping(settings)?),
+            Self::Stop => Command::Stop,
+            Self::Release => Command::Release,
             Self::Pause => Command::Pause,
             Self::Resume => Command::Resume,
             Self::Step(ticks) => Command::Step(*ticks),

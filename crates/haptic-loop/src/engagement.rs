@@ -1,28 +1,25 @@
-//! Engagement: the force ramps up once the tool is free of contact forces, and starts over from zero after a fault.
+//! Engagement: decides how much of the world's force the hand receives. The force ramps up once the tool has been brought
+//! to the hand, starts over from zero after a fault, and stays off after an emergency stop until a person releases it.
 
 mod checkpoint;
 
-use haptic_coupling::tank::project_onto_segment;
 use haptic_planar::tick::TICK_S;
-use nalgebra::Vector2;
 
-/// Force below which the world counts as quiet, N, in addition to any force explained by the weight of a swinging tool.
-pub const QUIET_N: f64 = 0.2;
-/// Number of consecutive quiet ticks before the ramp starts; fewer could be part of a bounce.
-pub const QUIET_TICKS: u32 = 20;
-/// Time over which the force returns after a gap in the readings, s.
+/// Time over which the force returns after a gap in the readings or a late tick, s.
 pub const RECOVERY_S: f64 = 0.05;
 
-/// Engagement phase.
+/// Engagement phase. `docs/safety.md` has the table of phases and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// No force: the world is not quiet yet.
+    /// No force: the tool has not been brought to the hand yet.
     #[default]
     Waiting,
     /// Force is ramping up.
     Ramping,
     /// Full force.
     Engaged,
+    /// No force after an emergency stop, until it is released.
+    Stopped,
 }
 
 impl Phase {
@@ -32,6 +29,7 @@ impl Phase {
             Self::Waiting => "waiting",
             Self::Ramping => "ramping",
             Self::Engaged => "engaged",
+            Self::Stopped => "stopped",
         }
     }
 }
@@ -41,7 +39,10 @@ impl Phase {
 pub struct Engagement {
     /// Time from no force to full force, s; zero for full force from the first tick.
     ramp_s: f64,
-    quiet_ticks: u32,
+    /// Whether an emergency stop is in effect.
+    is_stopped: bool,
+    /// Whether the tool has been brought to the hand, so that the ramp may run.
+    is_ready: bool,
     /// Fraction reached by the ramp, 0 to 1.
     fraction: f64,
     /// Fraction restored after a gap in the readings, 0 to 1.
@@ -51,7 +52,7 @@ pub struct Engagement {
 impl Engagement {
     /// Creates an engagement without force.
     pub fn new(ramp_s: f64) -> Self {
-        Self { ramp_s, quiet_ticks: 0, fraction: 0.0, recovered: 1.0 }
+        Self { ramp_s, is_stopped: false, is_ready: false, fraction: 0.0, recovered: 1.0 }
     }
 
     /// Sets the ramp time; the current fraction does not change. Real-time: constant.
@@ -59,9 +60,37 @@ impl Engagement {
         self.ramp_s = ramp_s;
     }
 
-    /// Restarts with no force. Real-time: constant.
+    /// Restarts with no force. An emergency stop stays in effect. Real-time: constant.
     pub fn restart(&mut self) {
-        *self = Self::new(self.ramp_s);
+        *self = Self { is_stopped: self.is_stopped, ..Self::new(self.ramp_s) };
+    }
+
+    /// Stops: no force until [`Self::release`]. Real-time: constant.
+    pub fn stop(&mut self) {
+        self.restart();
+        self.is_stopped = true;
+    }
+
+    /// Releases an emergency stop; the force engages from zero. Real-time: constant.
+    pub fn release(&mut self) {
+        if self.is_stopped {
+            *self = Self::new(self.ramp_s);
+        }
+    }
+
+    /// Whether an emergency stop is in effect.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Whether the ramp waits for the tool. Without a ramp, it does not: the world starts as its file describes it.
+    pub fn awaits_tool(&self) -> bool {
+        !self.is_ready && !self.is_stopped && self.ramp_s > 0.0 && self.fraction <= 0.0
+    }
+
+    /// Starts the ramp, because the tool has been brought to the hand. Real-time: constant.
+    pub fn start_ramp(&mut self) {
+        self.is_ready = true;
     }
 
     /// Removes the force in this tick; it then returns over [`RECOVERY_S`]. Real-time: constant.
@@ -69,33 +98,32 @@ impl Engagement {
         self.recovered = 0.0;
     }
 
-    /// Advances by one tick and returns the fraction of the force for that tick. `would_be_n` is the force that the
-    /// world requests, and `load_n` is the weight of the tool. Forces between zero and twice the weight count as quiet:
-    /// the tool may rest on something, the hand may carry it, or it may swing after a release, since a lightly damped
-    /// coupling takes seconds to settle. Real-time: constant.
-    pub fn advance(&mut self, would_be_n: Vector2<f64>, load_n: Vector2<f64>) -> f64 {
+    /// Advances by one tick and returns the fraction of the force for that tick. Real-time: constant.
+    pub fn advance(&mut self) -> f64 {
         if self.recovered < 1.0 {
             self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
         }
         if self.fraction >= 1.0 {
             return self.recovered;
         }
+        if self.is_stopped {
+            return 0.0;
+        }
         if self.ramp_s <= 0.0 {
             self.fraction = 1.0;
-        } else if self.quiet_ticks >= QUIET_TICKS {
+        } else if self.is_ready {
             self.fraction = (self.fraction + TICK_S / self.ramp_s).min(1.0);
-        } else {
-            let is_quiet = (would_be_n - project_onto_segment(load_n * 2.0, would_be_n)).norm() < QUIET_N;
-            self.quiet_ticks = if is_quiet { self.quiet_ticks + 1 } else { 0 };
         }
         self.fraction * self.recovered
     }
 
     /// Engagement phase.
     pub fn phase(&self) -> Phase {
-        if self.fraction >= 1.0 {
+        if self.is_stopped {
+            Phase::Stopped
+        } else if self.fraction >= 1.0 {
             Phase::Engaged
-        } else if self.fraction > 0.0 {
+        } else if self.is_ready {
             Phase::Ramping
         } else {
             Phase::Waiting
@@ -106,70 +134,78 @@ impl Engagement {
     pub fn fraction(&self) -> f64 {
         self.fraction * self.recovered
     }
+
+    /// Fraction reached by the ramp, 0 to 1, whether or not the force is interrupted.
+    pub fn ramped(&self) -> f64 {
+        self.fraction
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NOTHING: Vector2<f64> = Vector2::new(0.0, 0.0);
+    fn ramping(ramp_s: f64) -> Engagement {
+        let mut engagement = Engagement::new(ramp_s);
+        engagement.start_ramp();
+        engagement
+    }
 
     #[test]
-    fn force_comes_on_linearly_after_the_quiet_ticks() {
+    fn force_ramps_up_linearly_once_the_tool_is_at_the_hand() {
         let mut engagement = Engagement::new(0.2);
-        for _ in 0..QUIET_TICKS {
-            assert_eq!(engagement.advance(NOTHING, NOTHING), 0.0);
+        for _ in 0..1000 {
+            assert_eq!(engagement.advance(), 0.0);
+            assert!(engagement.awaits_tool() && engagement.phase() == Phase::Waiting);
         }
+        engagement.start_ramp();
         for tick in 1..=200 {
-            let fraction = engagement.advance(Vector2::new(9.0, 0.0), NOTHING);
-            assert!((fraction - f64::from(tick) / 200.0).abs() < 1e-12);
+            assert_eq!(engagement.phase(), Phase::Ramping);
+            assert!((engagement.advance() - f64::from(tick) / 200.0).abs() < 1e-12);
         }
         assert_eq!(engagement.phase(), Phase::Engaged);
     }
 
     #[test]
-    fn a_hand_that_is_pushed_is_never_engaged() {
-        let mut engagement = Engagement::new(0.2);
-        for tick in 0..10_000 {
-            let push_n = if tick % 10 == 0 { 0.3 } else { 0.0 };
-            assert_eq!(engagement.advance(Vector2::new(push_n, 0.0), NOTHING), 0.0);
-        }
-        assert_eq!(engagement.phase(), Phase::Waiting);
-    }
-
-    #[test]
-    fn a_hand_that_holds_the_tools_weight_is_engaged() {
-        let weight_n = Vector2::new(0.0, -0.981);
-        for acting_force_n in [NOTHING, weight_n * 0.5, weight_n, weight_n * 2.0] {
-            let mut engagement = Engagement::new(0.1);
-            (0..200).for_each(|_| _ = engagement.advance(acting_force_n, weight_n));
-            assert_eq!(engagement.phase(), Phase::Engaged);
-        }
-    }
-
-    #[test]
-    fn more_than_a_swinging_tool_is_not_quiet() {
-        let weight_n = Vector2::new(0.0, -0.981);
-        for pushed_n in [weight_n * 2.3, -weight_n, Vector2::new(0.3, -0.5)] {
-            let mut engagement = Engagement::new(0.1);
-            (0..200).for_each(|_| _ = engagement.advance(pushed_n, weight_n));
-            assert_eq!(engagement.phase(), Phase::Waiting);
-        }
+    fn a_restart_begins_at_zero_and_waits_for_the_tool_again() {
+        let mut engagement = ramping(0.01);
+        (0..20).for_each(|_| _ = engagement.advance());
+        engagement.restart();
+        assert_eq!((engagement.advance(), engagement.phase()), (0.0, Phase::Waiting));
+        assert!(engagement.awaits_tool());
     }
 
     #[test]
     fn an_interruption_takes_all_and_gives_it_back_in_50_ms() {
-        let mut engagement = Engagement::new(0.01);
-        (0..40).for_each(|_| _ = engagement.advance(NOTHING, NOTHING));
+        let mut engagement = ramping(0.01);
+        (0..40).for_each(|_| _ = engagement.advance());
         engagement.interrupt();
         assert_eq!(engagement.fraction(), 0.0);
-        let shares: Vec<f64> = (0..50).map(|_| engagement.advance(NOTHING, NOTHING)).collect();
+        let shares: Vec<f64> = (0..50).map(|_| engagement.advance()).collect();
         assert!((shares[24] - 0.5).abs() < 1e-12 && shares[49] > 1.0 - 1e-12);
     }
 
     #[test]
     fn without_a_ramp_it_is_engaged_from_the_first_tick() {
         let mut engagement = Engagement::new(0.0);
-        assert_eq!(engagement.advance(Vector2::new(9.0, 0.0), NOTHING), 1.0);
+        assert!(!engagement.awaits_tool());
+        assert_eq!(engagement.advance(), 1.0);
+    }
+
+    #[test]
+    fn a_stop_lasts_through_restarts_until_it_is_released() {
+        for ramp_s in [0.0, 0.2] {
+            let mut engagement = ramping(ramp_s);
+            (0..300).for_each(|_| _ = engagement.advance());
+            engagement.stop();
+            engagement.restart();
+            engagement.start_ramp();
+            for _ in 0..1000 {
+                assert_eq!((engagement.advance(), engagement.phase()), (0.0, Phase::Stopped));
+            }
+            engagement.restart();
+            engagement.release();
+            assert_eq!(engagement.phase(), Phase::Waiting);
+        }
     }
 }

@@ -38,6 +38,13 @@ pub enum Fault {
         /// Number of consecutive overruns.
         in_a_row: u32,
     },
+    /// The host stalled: a tick woke up too late.
+    Late {
+        /// Time since the tick was due, s.
+        late_s: f64,
+    },
+    /// A person pressed the emergency stop.
+    Stopped,
 }
 
 impl Fault {
@@ -52,6 +59,8 @@ impl Fault {
             Self::NotSent(_) => "not-sent",
             Self::PairsDropped { .. } => "pairs-dropped",
             Self::Overruns { .. } => "overruns",
+            Self::Late { .. } => "late",
+            Self::Stopped => "stopped",
         }
     }
 
@@ -73,6 +82,8 @@ impl Fault {
             }
             Self::PairsDropped { pairs } => (7, [u64::from(pairs), 0]),
             Self::Overruns { in_a_row } => (8, [u64::from(in_a_row), 0]),
+            Self::Late { late_s } => (9, [late_s.to_bits(), 0]),
+            Self::Stopped => (10, [0; 2]),
         }
     }
 
@@ -87,6 +98,8 @@ impl Fault {
             6 => Self::NotSent(WriteError::from_code((first as u8, second as u32))?),
             7 => Self::PairsDropped { pairs: first as u32 },
             8 => Self::Overruns { in_a_row: first as u32 },
+            9 => Self::Late { late_s: f64::from_bits(first) },
+            10 => Self::Stopped,
             _ => return None,
         })
     }
@@ -140,6 +153,8 @@ impl fmt::Display for Fault {
             Self::NotSent(error) => write_unsent(f, error),
             Self::PairsDropped { pairs } => write!(f, "{pairs} near pairs dropped: the pair table is full"),
             Self::Overruns { in_a_row } => write!(f, "{in_a_row} consecutive ticks ended after their deadline"),
+            Self::Late { late_s } => write!(f, "the host stalled: a tick ran {:.0} ms late", late_s * 1e3),
+            Self::Stopped => write!(f, "emergency stop"),
         }
     }
 }
@@ -177,7 +192,7 @@ mod tests {
     fn every_number_means_one_fault_and_parameters_survive() {
         for kind in 0..=u8::MAX {
             let fault = Fault::from_code((kind, [4, 7]));
-            assert_eq!(fault.is_some(), (1..=8).contains(&kind), "{kind}");
+            assert_eq!(fault.is_some(), (1..=10).contains(&kind), "{kind}");
             assert_eq!(fault.map_or(kind, |fault| fault.to_code().0), kind);
         }
         let faults = [
@@ -186,6 +201,8 @@ mod tests {
             Fault::Device(FaultCode::Device { code: 200, detail: u32::MAX }),
             Fault::NotSent(WriteError::Os { errno: -5 }),
             Fault::Overruns { in_a_row: 20 },
+            Fault::Late { late_s: 0.3 },
+            Fault::Stopped,
         ];
         for fault in faults {
             assert_eq!(Fault::from_code(fault.to_code()), Some(fault));

@@ -1,7 +1,7 @@
 //! The only gate between the world and the device. Every force on the hand passes through [`Guard::admit`].
 //!
-//! The guard acts in this order: a value that is not finite is a fault; the force is clamped without changing its
-//! direction; the engagement scales it; its rise is limited; the energy tank limits it last. A fall towards zero is
+//! The guard acts in this order: a value that is not finite, a late tick and the like are faults; the force is clamped
+//! without changing its direction; the engagement scales it; its rise is limited; the energy tank limits it last. A fall towards zero is
 //! never slowed down. Every fault leads to zero force in the tick in which it is detected, and to a new engagement. The
 //! guard changes only the force on the device, not the world; work of the world that did not reach the hand is added to
 //! `withheld_j`.
@@ -37,6 +37,8 @@ pub struct ForceRequest {
     pub pairs_dropped: u32,
     /// Periods since the last tick, one or more.
     pub periods: u32,
+    /// Energy that the shrinking offset of the coupling stored in the world since the last tick, J.
+    pub offset_j: f64,
 }
 
 impl ForceRequest {
@@ -77,6 +79,10 @@ pub struct Guard {
     device: WorstAxisModel,
     clamp: Clamp,
     slew_n_per_tick: f64,
+    /// Lateness of a tick after which the force is interrupted, s.
+    stale_after_s: f64,
+    /// Lateness of a tick that is a fault, s.
+    lost_after_s: f64,
     engagement: Engagement,
     tank: Tank,
     /// The fault that is still active, if any.
@@ -86,6 +92,8 @@ pub struct Guard {
     late_in_a_row: u32,
     /// Requested minus admitted force of the last tick, N.
     shortfall_n: Vector2<f64>,
+    /// Part of the force that the engagement withheld in the last tick, N.
+    withheld_by_ramp_n: Vector2<f64>,
     /// Force applied by the device before the last admission, N.
     given_before_n: Vector2<f64>,
     counters: GuardCounters,
@@ -99,12 +107,15 @@ impl Guard {
             device: *device,
             clamp: Clamp::at(safety.max_force_n.min(device.max_force_n)),
             slew_n_per_tick: slew_n_per_tick(safety),
+            stale_after_s: safety.stale_after_s,
+            lost_after_s: safety.lost_after_s,
             engagement: Engagement::new(safety.engage_ramp_s),
             tank: Tank::new(&tank_settings(safety, device), stored),
             active_fault: None,
             unsent: None,
             late_in_a_row: 0,
             shortfall_n: Vector2::zeros(),
+            withheld_by_ramp_n: Vector2::zeros(),
             given_before_n: Vector2::zeros(),
             counters: GuardCounters::default(),
         }
@@ -114,6 +125,7 @@ impl Guard {
     pub fn set_limits(&mut self, safety: &Safety) {
         self.clamp.move_to(safety.max_force_n.min(self.device.max_force_n));
         self.slew_n_per_tick = slew_n_per_tick(safety);
+        (self.stale_after_s, self.lost_after_s) = (safety.stale_after_s, safety.lost_after_s);
         self.engagement.set_limits(safety.engage_ramp_s);
         self.tank.set_limits(&tank_settings(safety, &self.device));
     }
@@ -121,6 +133,53 @@ impl Guard {
     /// Switches the force off; it re-engages as after a fault. Real-time: constant.
     pub fn disengage(&mut self) {
         self.engagement.restart();
+    }
+
+    /// Emergency stop: no force until [`Self::release`]. Real-time: constant.
+    pub fn stop(&mut self) {
+        self.engagement.stop();
+    }
+
+    /// Releases an emergency stop. Real-time: constant.
+    pub fn release(&mut self) {
+        self.engagement.release();
+    }
+
+    /// Whether the force waits for the tool to be brought to the hand. It does not while a fault of the last write or
+    /// of the host, whose tick is `periods` after the last one, would end the engagement at once.
+    pub fn awaits_tool(&self, periods: u32) -> bool {
+        self.engagement.awaits_tool() && self.unsent.is_none() && late_s(periods) < self.lost_after_s
+    }
+
+    /// Starts the ramp of the force, because the tool has been brought to the hand. `stored_j` is the energy that this
+    /// has added to the world, J. Real-time: constant.
+    pub fn start_ramp(&mut self, stored_j: f64) {
+        self.engagement.start_ramp();
+        self.settle(stored_j);
+    }
+
+    /// Whether the force is off until the tool has been brought to the hand.
+    pub fn is_off(&self) -> bool {
+        self.engagement.awaits_tool()
+    }
+
+    /// Whether an emergency stop is in effect.
+    pub fn is_stopped(&self) -> bool {
+        self.engagement.is_stopped()
+    }
+
+    /// Fraction reached by the ramp of the force, 0 to 1.
+    pub fn ramped(&self) -> f64 {
+        self.engagement.ramped()
+    }
+
+    /// Adds energy to the tank that the world received without work of the hand, or withdraws what it lost, J.
+    fn settle(&mut self, energy_j: f64) {
+        if energy_j > 0.0 {
+            self.tank.deposit(energy_j);
+        } else {
+            self.tank.draw(-energy_j);
+        }
     }
 
     /// Switches the force off for a new world and refills the tank with `stored`, the energy stored in that world.
@@ -136,7 +195,7 @@ impl Guard {
         self.clamp.advance();
         self.given_before_n = self.tank.acting_force_n();
         if self.is_nominal(request, hand) {
-            let shaped_n = self.limit(request.force_n, request.load_n);
+            let shaped_n = self.limit(request.force_n);
             let force_n = self.limit_by_energy(shaped_n, request.load_n);
             self.shortfall_n = request.force_n - force_n;
             Admission { force_n, fault: None }
@@ -205,6 +264,9 @@ impl Guard {
                 let is_trusted = !matches!(hand.validity, Validity::Faulted(_));
                 let moved_m = self.tank.observe(position_m, elapsed_s, request.stored, is_trusted);
                 self.counters.withheld_j += self.shortfall_n.dot(&moved_m);
+                if self.engagement.phase() == Phase::Ramping {
+                    self.settle(request.offset_j - self.withheld_by_ramp_n.dot(&moved_m));
+                }
             }
             _ => self.tank.skip_reading(elapsed_s),
         }
@@ -218,7 +280,7 @@ impl Guard {
         matches!(hand.validity, Validity::Good)
             && request.is_finite()
             && (request.pairs_dropped == 0 && request.periods <= 1 && self.late_in_a_row == 0)
-            && (self.unsent.is_none() && self.active_fault.is_none())
+            && (self.unsent.is_none() && self.active_fault.is_none() && !self.engagement.is_stopped())
     }
 
     /// Handles a tick with a fault, a stale reading or skipped periods, and the first good tick after a fault or
@@ -227,10 +289,12 @@ impl Guard {
     fn admit_degraded(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
         let fault = self.find_fault(request, hand);
         let wanted_n = if fault.is_some() { Vector2::zeros() } else { request.force_n };
+        let is_late = late_s(request.periods) >= self.stale_after_s;
         let allowed_n = match (fault, hand.validity) {
             (Some(_), _) => self.shut_off(),
             (None, Validity::Stale) => self.interrupt(),
-            (None, _) => self.limit(wanted_n, request.load_n),
+            (None, _) if is_late => self.interrupt(),
+            (None, _) => self.limit(wanted_n),
         };
         let force_n = self.limit_by_energy(allowed_n, request.load_n);
         self.shortfall_n = wanted_n - force_n;
@@ -239,7 +303,10 @@ impl Guard {
 
     fn find_fault(&mut self, request: &ForceRequest, hand: &HandReading) -> Option<Fault> {
         self.late_in_a_row = if request.periods > 1 { self.late_in_a_row.saturating_add(1) } else { 0 };
+        let late_s = late_s(request.periods);
         match hand.validity {
+            _ if self.engagement.is_stopped() => Some(Fault::Stopped),
+            _ if late_s >= self.lost_after_s => Some(Fault::Late { late_s }),
             Validity::Faulted(fault) => Some(fault),
             _ if self.unsent.is_some() => self.unsent,
             _ if !request.is_finite() => Some(Fault::ForceNotFinite),
@@ -252,21 +319,24 @@ impl Guard {
     /// Restarts the engagement and returns zero force. Called in every tick with a fault.
     fn shut_off(&mut self) -> Vector2<f64> {
         self.engagement.restart();
+        self.withheld_by_ramp_n = Vector2::zeros();
         Vector2::zeros()
     }
 
     fn interrupt(&mut self) -> Vector2<f64> {
         self.counters.stale += 1;
         self.engagement.interrupt();
+        self.withheld_by_ramp_n = Vector2::zeros();
         Vector2::zeros()
     }
 
     /// Applies the force limit, the engagement and the slew limit.
     #[inline(always)]
-    fn limit(&mut self, wanted_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+    fn limit(&mut self, wanted_n: Vector2<f64>) -> Vector2<f64> {
         let clamped_n = clamp_norm(wanted_n, self.clamp.now_n);
         self.counters.clamped += u64::from(clamped_n != wanted_n);
-        let ramped_n = clamped_n * self.engagement.advance(wanted_n, load_n);
+        let ramped_n = clamped_n * self.engagement.advance();
+        self.withheld_by_ramp_n = clamped_n - ramped_n;
         slewed(self.tank.acting_force_n(), ramped_n, self.slew_n_per_tick)
     }
 
@@ -312,6 +382,11 @@ impl Clamp {
             self.now_n = (self.now_n - self.step_n).max(self.to_n);
         }
     }
+}
+
+/// Returns how late a tick is, s, that runs `periods` periods after the last one.
+fn late_s(periods: u32) -> f64 {
+    f64::from(periods.saturating_sub(1)) * TICK_S
 }
 
 fn tank_settings(safety: &Safety, device: &WorstAxisModel) -> TankSettings {

@@ -82,6 +82,12 @@ impl ReadingMonitor {
         self.max_speed_m_per_s = safety.max_speed_m_per_s;
     }
 
+    /// Forgets the last position, because a simulated hand may have been placed elsewhere: the next reading is not a
+    /// jump. Real-time: constant.
+    pub fn restart(&mut self) {
+        self.position_m = None;
+    }
+
     /// Checks the reading of a tick, `elapsed_s` after the previous tick. Real-time: constant.
     #[inline(always)]
     pub fn check(&mut self, reading: &Reading, elapsed_s: f64) -> HandReading {

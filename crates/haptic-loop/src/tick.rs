@@ -1,5 +1,6 @@
 //! One tick of haptics, and the loop that owns everything it needs.
 
+mod approach;
 mod checkpoint;
 
 use crate::black_box::{BlackBox, BlackBoxRecorder};
@@ -41,6 +42,8 @@ pub struct HapticLoop {
     ticks: u64,
     /// `None` while the world runs; during a pause, the number of single ticks still to run.
     pause: Option<u32>,
+    /// Number of positions that have been tried for the tool since the force went off.
+    positions_tried: u32,
 }
 
 impl HapticLoop {
@@ -71,6 +74,7 @@ impl HapticLoop {
             recorder: BlackBoxRecorder::new(),
             ticks: 0,
             pause: None,
+            positions_tried: 0,
             device,
             world: Box::new(world),
         })
@@ -89,9 +93,10 @@ impl HapticLoop {
         let periods = skipped.saturating_add(1);
         let reading = self.device.read(now);
         let hand = self.monitor.check(&reading, f64::from(periods) * TICK_S);
-        let input = self.input(&hand);
-        let felt = self.advance(input.as_ref());
-        let request = self.request(&felt, periods);
+        let hand_m = hand.position_m.map(|position_m| self.mapping.position_to_world(position_m));
+        self.bring_tool(&hand, hand_m, periods);
+        let (felt, offset_j) = self.advance(hand_m);
+        let request = self.request(&felt, offset_j, periods);
         let admission = self.guard.admit(&request, &hand);
         let sent = self.device.write(Effort { force_n: admission.force_n }, now);
         self.guard.acknowledge(sent);
@@ -99,11 +104,7 @@ impl HapticLoop {
         let row = self.recorder.next_row();
         (row.tick, row.now, row.skipped) = (self.ticks, now, skipped);
         (row.reading, row.felt, row.sent) = (reading, felt, sent);
-        row.hand_m = match (&input, hand.position_m) {
-            (Some(input), _) => input.hand_m,
-            (None, Some(position_m)) => self.mapping.position_to_world(position_m),
-            (None, None) => Vector2::zeros(),
-        };
+        row.hand_m = hand_m.unwrap_or_else(Vector2::zeros);
         self.fill_report(&hand, &admission);
         self.recorder.commit();
         self.publish();
@@ -118,8 +119,10 @@ impl HapticLoop {
             Command::SetGains(gains) => self.coupling.set_gains(gains, self.max_coupling_force_n()),
             Command::SetSafety(safety) => self.set_safety(&safety),
             Command::SetMapping(mapping) => self.set_mapping(mapping),
-            Command::Pause => self.pause = Some(0),
-            Command::Resume => self.resume(),
+            Command::Stop => self.guard.stop(),
+            Command::Release => self.guard.release(),
+            Command::Pause => self.set_pause(Some(0)),
+            Command::Resume => self.set_pause(None),
             Command::Step(ticks) => self.pause = self.pause.map(|left| left.saturating_add(ticks)),
             Command::ReplaceWorld(world) => return Some(self.replace(world)),
             Command::GuideHand(target_m) => {
@@ -181,11 +184,33 @@ impl HapticLoop {
         self.guard.tank_lowest_j()
     }
 
-    /// Advances the ramp of the gains as far as the tank level permits and returns the coupling input; `None` before
-    /// the first reading or in a scene without a tool.
-    fn input(&mut self, hand: &HandReading) -> Option<CouplingInput> {
-        let hand_m = self.mapping.position_to_world(hand.position_m?);
-        self.world.scene.tool?;
+    /// Advances the world, unless it stands still: in a pause, and while the force is off in a scene with a tool.
+    /// Returns the output of the step, without force if there was none, and the energy that the offset of the coupling
+    /// added to the world, J.
+    fn advance(&mut self, hand_m: Option<Vector2<f64>>) -> (StepOutput, f64) {
+        let has_tool = self.world.scene.tool.is_some();
+        if self.pause == Some(0) || self.guard.is_stopped() || has_tool && self.pause.is_none() && self.guard.is_off() {
+            let at_rest = StepOutput { force_on_hand_n: Vector2::zeros(), ..self.recorder.latest().felt };
+            return (StepOutput { tool_normal_n: 0.0, tool_tangent_n: 0.0, ..at_rest }, 0.0);
+        }
+        let shrunk_m = if self.coupling.has_offset() && self.pause.is_none() {
+            self.coupling.shrink_offset(1.0 - self.guard.ramped())
+        } else {
+            Vector2::zeros()
+        };
+        let input = if has_tool { self.input(hand_m) } else { None };
+        self.pause = self.pause.map(|left| left - 1);
+        let felt = self.world.advance(input.as_ref());
+        (felt, -felt.force_on_hand_n.dot(&shrunk_m))
+    }
+
+    /// Returns the coupling input; `None` before the first reading. Advances the ramp of the gains as far as the tank
+    /// level permits. In a pause, the hand stays where it was.
+    fn input(&mut self, hand_m: Option<Vector2<f64>>) -> Option<CouplingInput> {
+        if self.pause.is_some() {
+            return Some(self.coupling.input_at_rest(self.world.state.handle_m(&self.world.scene)));
+        }
+        let hand_m = hand_m?;
         if self.coupling.is_ramping() {
             let deformation = self.world.deformation(self.coupling.hand_m().unwrap_or(hand_m));
             let drawn_j = self.coupling.ramp(&deformation, self.guard.available_j());
@@ -195,17 +220,8 @@ impl HapticLoop {
         Some(self.coupling.input(hand_m))
     }
 
-    /// Advances the world unless it is paused; a paused world exerts no force.
-    fn advance(&mut self, input: Option<&CouplingInput>) -> StepOutput {
-        if self.pause == Some(0) {
-            return StepOutput { force_on_hand_n: Vector2::zeros(), ..self.recorder.latest().felt };
-        }
-        self.pause = self.pause.map(|left| left - 1);
-        self.world.advance(input)
-    }
-
     /// Returns the force request for the guard. Its force is zero during a pause, even in single ticks.
-    fn request(&self, felt: &StepOutput, periods: u32) -> ForceRequest {
+    fn request(&self, felt: &StepOutput, offset_j: f64, periods: u32) -> ForceRequest {
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         ForceRequest {
             force_n: self.mapping.force_to_device(force_n),
@@ -213,6 +229,7 @@ impl HapticLoop {
             stored: self.world.stored(&felt.energy),
             pairs_dropped: felt.pairs_dropped,
             periods,
+            offset_j,
         }
     }
 
@@ -260,21 +277,25 @@ impl HapticLoop {
         }
     }
 
-    fn resume(&mut self) {
-        if self.pause.take().is_some() {
-            // The hand may have moved during the pause, and the energy balance has not followed it.
-            self.world.state.energy.restart_gain();
+    /// Begins or ends a pause. The force re-engages after it, wherever the hand and the tool are then.
+    fn set_pause(&mut self, pause: Option<u32>) {
+        if pause.is_some() != self.pause.is_some() {
             self.guard.disengage();
+            // The energy balance does not follow a hand that moves during a pause.
+            self.world.state.energy.restart_gain();
+            self.device.set_paused(pause.is_some());
         }
+        self.pause = pause;
     }
 
     fn replace(&mut self, world: Box<World>) -> Box<World> {
         self.guard.change_world(world.stored_at_start());
         *self.recorder.latest_mut() = TickReport { tick: self.ticks, ..TickReport::default() };
         self.coupling.reset_hand(self.mapping.rail);
+        self.monitor.restart();
         if world.scene.tool.is_some() {
             let handle_m = world.state.handle_m(&world.scene);
-            self.device.move_hand_to_tool(self.mapping.position_to_device(handle_m));
+            self.device.place_hand(self.mapping.position_to_device(handle_m));
         }
         std::mem::replace(&mut self.world, world)
     }

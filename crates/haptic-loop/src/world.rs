@@ -55,6 +55,19 @@ impl World {
         self.state.advance(&self.scene, &mut self.workspace, input)
     }
 
+    /// Whether the tool has room if it is displaced by `displacement_m`. Real-time: bounded by the scene.
+    pub fn has_room(&mut self, displacement_m: Vector2<f64>) -> bool {
+        self.state.has_room(&self.scene, &mut self.workspace, displacement_m)
+    }
+
+    /// Displaces the tool and brings it to rest. Gains of energy are measured from the next tick. Returns the potential
+    /// energy that this adds, J. Real-time: bounded by the scene.
+    pub fn place_tool(&mut self, displacement_m: Vector2<f64>) -> f64 {
+        self.state.place_tool(&self.scene, displacement_m);
+        self.state.energy.restart_gain();
+        -self.tool_weight_n.dot(&displacement_m)
+    }
+
     /// Sets the number of the world. Recordings refer to worlds by number; the first world of a run has number zero.
     pub fn numbered(self, number: u64) -> Self {
         Self { number, ..self }

@@ -46,6 +46,8 @@ pub fn describe(command: &RecordedCommand) -> String {
         }
         RecordedCommand::SetSafety(safety) => format!("new limits: force up to {} N", safety.max_force_n),
         RecordedCommand::SetMapping(mapping) => format!("new mapping, scale {}; force re-engages", mapping.scale),
+        RecordedCommand::Stop => "emergency stop".to_owned(),
+        RecordedCommand::Release => "emergency stop released; force re-engages".to_owned(),
         RecordedCommand::Pause => "paused".to_owned(),
         RecordedCommand::Resume => "resumed; force re-engages".to_owned(),
         RecordedCommand::Step(ticks) => format!("{ticks} single ticks"),
@@ -75,6 +77,8 @@ mod tests {
             RecordedCommand::SetGains(gains),
             RecordedCommand::SetSafety(safety),
             RecordedCommand::SetMapping(mapping),
+            RecordedCommand::Stop,
+            RecordedCommand::Release,
             RecordedCommand::Pause,
             RecordedCommand::Resume,
             RecordedCommand::Step(3),

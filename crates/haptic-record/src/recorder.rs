@@ -421,9 +421,10 @@ impl Recorder {
 
 fn phase_text(phase: Phase) -> &'static str {
     match phase {
-        Phase::Waiting => "no force: waiting for the tool to be free of contact",
+        Phase::Waiting => "no force",
         Phase::Ramping => "force ramping up",
         Phase::Engaged => "full force",
+        Phase::Stopped => "emergency stop: no force until it is released",
     }
 }
 

@@ -58,7 +58,7 @@ uint8 health                # 0 ready, 1 stale, 2 lost, 3 watchdog, 4 encoder ju
 uint8 health_code
 uint8 fresh
 uint8 sent                  # 0 written, 1 busy, 2 not finite, 3 not connected, 4 system error
-uint8 phase                 # 0 waiting, 1 ramping, 2 engaged
+uint8 phase                 # 0 waiting, 1 ramping, 2 engaged, 3 stopped
 uint8 stale
 uint8 paused
 uint8 fault                 # fault that began in this tick: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns
@@ -269,6 +269,7 @@ const fn phase_number(phase: Phase) -> u8 {
         Phase::Waiting => 0,
         Phase::Ramping => 1,
         Phase::Engaged => 2,
+        Phase::Stopped => 3,
     }
 }
 
@@ -277,6 +278,7 @@ const fn phase_of(number: u8) -> Option<Phase> {
         0 => Some(Phase::Waiting),
         1 => Some(Phase::Ramping),
         2 => Some(Phase::Engaged),
+        3 => Some(Phase::Stopped),
         _ => None,
     }
 }

@@ -69,8 +69,8 @@ export class Notices {
             const problem = connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not respond';
             this.#banner('warning', `${problem}. Reconnecting; the page shows the last data received.`);
         } else if (fault) {
-            const condition = state?.stale ? 'the device is back and the tool is' : 'the tool is';
-            this.#banner('bad', `Fault: ${sentence(fault.text)} Force is off until ${condition} free of contact.`);
+            const remedy = state?.stale ? 'Check the cable and the power of the device.' : 'Hold the handle still.';
+            this.#banner('bad', `Fault: ${sentence(fault.text)} Force is off. ${remedy}`);
         } else {
             byId('banner').hidden = true;
         }
@@ -129,7 +129,8 @@ const sentence = (text) => `${text.replace(/\.$/, '')}.`;
 const PHASES = {
     engaged: 'Force is on',
     ramping: 'Force is ramping up',
-    waiting: 'Waiting for the tool to be free of contact; force is off',
+    waiting: 'Force is off; it ramps up as soon as the hand can be read',
+    stopped: 'Emergency stop: force is off until it is released',
     paused: 'The world is paused and the force is zero',
     stale: 'No new data from the device; force is off',
     fault: 'Force is off after a fault',

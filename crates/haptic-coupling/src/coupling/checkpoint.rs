@@ -7,10 +7,11 @@ use nalgebra::Vector2;
 impl Coupling {
     /// Archives or restores all values. Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
-        let Self { from, to, fraction, rail, before_m } = self;
+        let Self { from, to, fraction, rail, before_m, offset_m, remaining } = self;
         carry_ramp_point(from, archive);
         carry_ramp_point(to, archive);
-        archive.number(fraction);
+        archive.numbers([fraction, remaining]);
+        archive.vector(offset_m);
         archive.optional(rail, Vector2::zeros(), |archive, direction| archive.vector(direction));
         archive.optional(before_m, Vector2::zeros(), |archive, place_m| archive.vector(place_m));
     }

@@ -1,4 +1,4 @@
-//! Target of the simulated hand: on its path, at the mouse, or at the handle of a new tool.
+//! Target of the simulated hand: on its path, at the mouse, or at rest.
 
 use crate::path::Path;
 use nalgebra::Vector2;
@@ -9,8 +9,8 @@ const DRAG_SPEED_M_PER_S: f64 = 1.0;
 /// Time from releasing the mouse until the target returns to the path, ticks (2 s).
 const WAIT_TICKS: u32 = 2000;
 
-/// Time at the handle of a new tool before the target moves to the start of the path, ticks (1 s). Meanwhile the hand
-/// comes to rest and the force ramps up.
+/// Time at the handle of a new tool before the target moves to the start of the path, ticks (1 s). Meanwhile the force
+/// ramps up.
 const TAKE_HOLD_TICKS: u32 = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,8 +19,6 @@ enum TargetSource {
     Path,
     /// The mouse, at this position.
     Mouse(Vector2<f64>),
-    /// A handle to which the hand moves before its path restarts.
-    Handle(Vector2<f64>),
     /// No source: the target rests for this many more ticks.
     Rest(u32),
     /// The path, while the target is still returning to it.
@@ -61,14 +59,17 @@ impl HandTarget {
         }
     }
 
-    /// Restarts the path. Unless the mouse controls the target, it first moves to the handle of a new tool.
+    /// Restarts the path. Unless the mouse controls the target, it is placed at the handle of a new tool first. Returns
+    /// whether it is.
     ///
     /// Real-time: one comparison.
-    pub fn call(&mut self, handle_m: Vector2<f64>) {
+    pub fn call(&mut self, handle_m: Vector2<f64>) -> bool {
         self.path_ticks = 0;
-        if !matches!(self.source, TargetSource::Mouse(_)) {
-            self.source = TargetSource::Handle(handle_m);
+        let is_free = !matches!(self.source, TargetSource::Mouse(_));
+        if is_free {
+            (self.source, self.position_m) = (TargetSource::Rest(TAKE_HOLD_TICKS), handle_m);
         }
+        is_free
     }
 
     /// Advances the target by a tick and returns its new position, m.
@@ -78,7 +79,6 @@ impl HandTarget {
         match self.source {
             TargetSource::Path => self.follow_path(),
             TargetSource::Mouse(place) => self.drag_towards(place),
-            TargetSource::Handle(place) => self.take_hold(place),
             TargetSource::Rest(0) => self.return_to_path(),
             TargetSource::Rest(ticks) => self.source = TargetSource::Rest(ticks - 1),
             TargetSource::Return => self.return_to_path(),
@@ -89,13 +89,6 @@ impl HandTarget {
     fn follow_path(&mut self) {
         self.path_ticks += 1;
         self.position_m = self.position_on_path();
-    }
-
-    fn take_hold(&mut self, handle_m: Vector2<f64>) {
-        self.drag_towards(handle_m);
-        if self.position_m == handle_m {
-            self.source = TargetSource::Rest(TAKE_HOLD_TICKS);
-        }
     }
 
     fn return_to_path(&mut self) {
@@ -157,12 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_moves_to_the_handle_of_a_new_tool_and_restarts_its_path() {
+    fn a_hand_is_placed_at_the_handle_of_a_new_tool_and_restarts_its_path() {
         let mut target = HandTarget::new(Some(slow_path()));
         advance(&mut target, 300);
-        target.call(Vector2::new(0.03, 0.05));
-        assert_eq!(advance(&mut target, 51), Vector2::new(0.03, 0.05), "at 1 m/s");
-        assert_eq!(advance(&mut target, 999), Vector2::new(0.03, 0.05), "it waits a second");
+        assert!(target.call(Vector2::new(0.03, 0.05)));
+        assert_eq!(advance(&mut target, 1000), Vector2::new(0.03, 0.05), "it waits a second");
         advance(&mut target, 60);
         assert!((advance(&mut target, 100).x - 0.01).abs() < 2e-3, "and begins at the start of its path");
     }
@@ -171,7 +163,7 @@ mod tests {
     fn a_hand_that_the_mouse_leads_does_not_move_to_a_new_tool() {
         let mut target = HandTarget::new(Some(slow_path()));
         target.guide(Some(Vector2::new(0.02, 0.0)));
-        target.call(Vector2::new(0.03, 0.05));
+        assert!(!target.call(Vector2::new(0.03, 0.05)));
         assert_eq!(advance(&mut target, 100), Vector2::new(0.02, 0.0));
     }
 

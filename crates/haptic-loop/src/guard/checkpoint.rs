@@ -12,12 +12,15 @@ impl Guard {
             device: _,
             clamp: Clamp { now_n, to_n, step_n },
             slew_n_per_tick: _,
+            stale_after_s: _,
+            lost_after_s: _,
             engagement,
             tank,
             active_fault,
             unsent,
             late_in_a_row,
             shortfall_n,
+            withheld_by_ramp_n,
             given_before_n,
             counters: GuardCounters { stale, faults, clamped, cut, withheld_j },
         } = self;
@@ -27,6 +30,7 @@ impl Guard {
         [active_fault, unsent].into_iter().for_each(|fault| Fault::carry(fault, archive));
         archive.count(late_in_a_row);
         archive.vector(shortfall_n);
+        archive.vector(withheld_by_ramp_n);
         archive.vector(given_before_n);
         [stale, faults, clamped, cut].into_iter().for_each(|count| archive.word(count));
     }

@@ -1,5 +1,4 @@
 use super::*;
-use crate::engagement::QUIET_TICKS;
 use haptic_coupling::tank::Passivity;
 use haptic_device::{FaultCode, WriteError};
 use haptic_testing::Random;
@@ -17,6 +16,7 @@ fn request(x_n: f64) -> ForceRequest {
         stored: lively(10.0),
         pairs_dropped: 0,
         periods: 1,
+        offset_j: 0.0,
     }
 }
 
@@ -39,6 +39,7 @@ fn guard(safety: &Safety) -> Guard {
 /// A guard that has had time to engage.
 fn engaged(safety: &Safety) -> Guard {
     let mut guard = guard(safety);
+    guard.start_ramp(0.0);
     (0..10_000).for_each(|_| _ = guard.admit(&request(0.0), &hand(0.0)));
     assert_eq!(guard.phase(), Phase::Engaged);
     guard
@@ -55,6 +56,7 @@ fn every_fault() -> Vec<(ForceRequest, HandReading)> {
         (request(f64::INFINITY), hand(0.0)),
         (ForceRequest { stored: lively(f64::NAN), ..request(2.0) }, hand(0.0)),
         (ForceRequest { pairs_dropped: 3, ..request(2.0) }, hand(0.0)),
+        (ForceRequest { periods: 101, ..request(2.0) }, hand(0.0)),
     ]
 }
 
@@ -67,8 +69,10 @@ fn every_fault_ends_at_zero_in_the_same_tick_and_begins_a_full_engagement() {
         let admission = guard.admit(&request_at_fault, &hand_at_fault);
         assert_eq!(admission.force_n, Vector2::zeros(), "{:?}", admission.fault);
         assert!(admission.fault.is_some() && guard.phase() == Phase::Waiting);
+        (0..100).for_each(|_| assert_eq!(guard.admit(&request(0.15), &hand(0.0)).force_n, Vector2::zeros()));
+        guard.start_ramp(0.0);
         let ticks_to_full = (1..).find(|_| guard.admit(&request(0.15), &hand(0.0)).force_n.x >= 0.15);
-        assert!(ticks_to_full >= Some(QUIET_TICKS + 500), "{ticks_to_full:?} after {:?}", admission.fault);
+        assert_eq!(ticks_to_full, Some(500), "after {:?}", admission.fault);
         assert_eq!(guard.counters().faults, 1);
     }
 }
@@ -206,6 +210,7 @@ fn a_tool_held_still_keeps_its_weight() {
     let stored = StoredEnergy { total_j: 0.49, height_j: 0.489 };
     let held = ForceRequest { force_n: weight_n, load_n: weight_n, stored, ..request(0.0) };
     let mut guard = Guard::new(&Safety { engage_ramp_s: 0.2, ..Safety::default() }, &WorstAxisModel::default(), stored);
+    guard.start_ramp(0.0);
     (0..1000).for_each(|_| _ = guard.admit(&held, &hand(0.01)));
     for _ in 0..100_000 {
         assert_eq!(guard.admit(&held, &hand(0.01)).force_n, weight_n);
@@ -272,4 +277,46 @@ fn no_hand_gets_more_than_was_on_account_in_a_million_ticks_of_a_lying_world() {
         assert!(guard.tank_j() >= -1e-12);
     }
     assert!(gained_j <= 0.01 + RESERVE_J + 1e-9, "{gained_j} J");
+}
+
+#[test]
+fn a_late_tick_interrupts_the_force_and_a_very_late_one_is_a_fault() {
+    let late_by = |periods| {
+        let mut guard = engaged(&Safety::default());
+        (0..10).for_each(|_| _ = guard.admit(&request(1.0), &hand(0.0)));
+        let admission = guard.admit(&ForceRequest { periods, ..request(1.0) }, &hand(0.0));
+        (admission.fault, admission.force_n.x, guard.admit(&request(1.0), &hand(0.0)).force_n.x)
+    };
+    assert_eq!(late_by(2), (None, 1.0, 1.0));
+    assert_eq!(late_by(5), (None, 1.0, 1.0), "4 ms late");
+    for periods in [6, 50, 100] {
+        let (fault, force_n, next_n) = late_by(periods);
+        assert_eq!((fault, force_n), (None, 0.0), "{periods}");
+        assert!((next_n - 0.02).abs() < 1e-12, "it returns over 50 ms: {next_n}");
+    }
+    for periods in [101, 5000, u32::MAX] {
+        let (fault, force_n, next_n) = late_by(periods);
+        assert!(matches!(fault, Some(Fault::Late { .. })), "{fault:?}");
+        assert_eq!((force_n, next_n), (0.0, 0.0), "it engages again");
+    }
+}
+
+#[test]
+fn a_stop_is_one_fault_and_lasts_until_it_is_released() {
+    let mut guard = engaged(&Safety::default());
+    (0..10).for_each(|_| _ = guard.admit(&request(1.0), &hand(0.0)));
+    guard.stop();
+    let admission = guard.admit(&request(1.0), &hand(0.0));
+    assert_eq!((admission.force_n, admission.fault), (Vector2::zeros(), Some(Fault::Stopped)));
+    for _ in 0..5000 {
+        let admission = guard.admit(&request(1.0), &hand(0.0));
+        assert_eq!((admission.force_n, admission.fault, guard.phase()), (Vector2::zeros(), None, Phase::Stopped));
+        guard.start_ramp(0.0);
+    }
+    guard.release();
+    assert!(!guard.awaits_tool(101) && guard.awaits_tool(1));
+    guard.admit(&request(1.0), &hand(0.0));
+    guard.start_ramp(0.0);
+    let ticks_to_full = (1..).find(|_| guard.admit(&request(1.0), &hand(0.0)).force_n.x >= 1.0);
+    assert!((2000..=2001).contains(&ticks_to_full.unwrap()), "{ticks_to_full:?}");
 }

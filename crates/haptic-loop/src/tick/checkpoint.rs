@@ -31,6 +31,7 @@ impl HapticLoop {
         { self.coupling }.carry(&mut out);
         { self.guard }.carry(&mut out);
         out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
+        out.count(&mut { self.positions_tried });
         archive_output(&mut { self.last().felt }, &mut out);
         self.world.state.write_checkpoint(&self.world.scene, &mut out);
     }
@@ -53,6 +54,7 @@ impl HapticLoop {
         self.monitor.set_limits(&self.safety);
         self.guard.set_limits(&self.safety);
         from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));
+        from.count(&mut self.positions_tried);
         let mut row = TickReport { tick: self.ticks, ..TickReport::default() };
         archive_output(&mut row.felt, &mut from);
         *self.recorder.latest_mut() = row;

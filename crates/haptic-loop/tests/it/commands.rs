@@ -2,10 +2,13 @@
 
 use crate::common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
 use haptic_coupling::coupling::Gains;
+use haptic_device::prescribed::PrescribedDevice;
 use haptic_loop::command::Command;
 use haptic_loop::engagement::Phase;
+use haptic_loop::fault::Fault;
 use haptic_loop::settings::{MappingSettings, Safety};
 use haptic_loop::tick::HapticLoop;
+use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
 use nalgebra::Vector2;
 
 /// Returns a loop that has pressed on the floor with full force for half a second.
@@ -92,20 +95,49 @@ fn a_lower_limit_holds_and_starts_without_a_jump() {
     assert!(last_n.norm() <= 0.5 + 1e-12);
 }
 
+/// Asserts that the force ramps up from zero, as soon as a position for the tool is found.
+fn assert_full_ramp(rendering: &mut HapticLoop) {
+    rendering.tick(Default::default(), 0);
+    for _ in 0..32 {
+        if rendering.last().phase == Phase::Waiting {
+            assert_eq!(rendering.last().force_n, Vector2::zeros());
+            rendering.tick(Default::default(), 0);
+        }
+    }
+    for tick in 1..=200 {
+        let report = rendering.last();
+        let expected = if tick < 200 { Phase::Ramping } else { Phase::Engaged };
+        assert_eq!((report.phase, report.fault), (expected, None), "tick {tick}");
+        assert!((report.fraction - f64::from(tick) / 200.0).abs() < 1e-12, "tick {tick}");
+        assert!(report.force_n.norm() <= report.felt.force_on_hand_n.norm() * report.fraction + 1e-12, "tick {tick}");
+        rendering.tick(Default::default(), 0);
+    }
+}
+
 #[test]
 fn a_new_mapping_switches_force_off_and_re_engages() {
     let mut rendering = pressing();
     let shifted = MappingSettings { offset_m: Vector2::new(0.0, 0.02), ..MappingSettings::default() };
     rendering.apply(Command::SetMapping(shifted.activate(2).unwrap()));
-    let report = rendering.tick(Default::default(), 0);
-    assert_eq!((report.force_n, report.phase), (Vector2::zeros(), Phase::Waiting));
-    run(&mut rendering, 3000, |_| {});
-    assert_eq!(rendering.tick(Default::default(), 0).phase, Phase::Engaged);
+    assert_full_ramp(&mut rendering);
+}
+
+/// A hand that presses on the floor beside a ball that never comes to rest.
+fn pressing_beside_a_bouncing_ball() -> HapticLoop {
+    let mut description = floor_and_tool(9.81);
+    let mut ball = BodyDescription::new("ball", ShapeDescription::Disc { radius_m: 0.005 });
+    (ball.position_m, ball.restitution) = (Vector2::new(0.1, 0.1), 1.0);
+    description.bodies.push(ball);
+    let device = simulated(Some(&hand(&[[0.0, 0.0, 0.03], [1.0, 0.0, 0.004]])));
+    let mut rendering = rendering(device, world(&description), &settings(400.0, 0.1));
+    run(&mut rendering, 1500, |_| {});
+    assert!(rendering.last().force_n.y > 0.5, "{}", rendering.last().force_n);
+    rendering
 }
 
 #[test]
 fn a_paused_world_does_not_move_gives_no_force_and_steps_single_ticks() {
-    let mut rendering = pressing();
+    let mut rendering = pressing_beside_a_bouncing_ball();
     rendering.apply(Command::Pause);
     let before = rendering.world().state.hash();
     run(&mut rendering, 100, |report| assert_eq!((report.force_n, report.paused), (Vector2::zeros(), true)));
@@ -119,7 +151,72 @@ fn a_paused_world_does_not_move_gives_no_force_and_steps_single_ticks() {
     hashes.dedup();
     assert_eq!(hashes.len(), 3, "exactly two ticks");
     rendering.apply(Command::Resume);
-    assert_eq!(rendering.tick(Default::default(), 0).phase, Phase::Waiting);
+    assert_full_ramp(&mut rendering);
+}
+
+#[test]
+fn pausing_stepping_and_resuming_neither_adds_energy_nor_throws_the_tool() {
+    let mut rendering = pressing_beside_a_bouncing_ball();
+    let gain_j = rendering.last().felt.energy.gain_max_j;
+    let hand_m = rendering.last().hand_m;
+    let tool_m = rendering.last().tool.centre_m;
+    rendering.apply(Command::Pause);
+    run(&mut rendering, 500, |report| assert_eq!(report.hand_m, hand_m, "a simulated hand stands still"));
+    for _ in 0..20 {
+        rendering.apply(Command::Step(10));
+        run(&mut rendering, 15, |report| assert!((report.tool.centre_m - tool_m).norm() < 1e-4));
+    }
+    rendering.apply(Command::Resume);
+    run(&mut rendering, 1000, |report| {
+        assert!((report.tool.centre_m - tool_m).norm() < 1e-3, "tick {}: {}", report.tick, report.tool.centre_m);
+        assert!(report.tool.velocity_m_per_s.norm() < 0.05);
+    });
+    assert!(rendering.last().felt.energy.gain_max_j - gain_j < 1e-6, "{}", rendering.last().felt.energy.gain_max_j);
+}
+
+#[test]
+fn a_hand_that_moves_during_a_pause_finds_the_tool_where_it_is_now() {
+    // 30 mm to the left of where the pause began.
+    let path = |t_s: f64| Vector2::new(if t_s < 1.0 { 0.0 } else { -0.03 * (t_s - 1.0).min(1.0) }, 0.03);
+    let device = PrescribedDevice::new(2, path);
+    let mut rendering = rendering(device, world(&floor_and_tool(9.81)), &settings(400.0, 0.1));
+    run(&mut rendering, 1000, |_| {});
+    rendering.apply(Command::Pause);
+    run(&mut rendering, 1000, |_| {});
+    rendering.apply(Command::Step(20));
+    run(&mut rendering, 100, |report| assert!(report.tool.centre_m.x.abs() < 1e-6, "the hand does not pull the tool"));
+    rendering.apply(Command::Resume);
+    run(&mut rendering, 1000, |report| {
+        assert!((report.tool.centre_m.x + 0.03).abs() < 1e-6, "{}", report.tool.centre_m);
+        assert!((report.force_n.norm() - 0.981 * report.fraction).abs() < 1e-3, "it weighs what it weighs");
+    });
+    assert!(rendering.last().felt.energy.gain_max_j < 1e-9);
+}
+
+#[test]
+fn an_emergency_stop_holds_the_world_without_force_until_it_is_released() {
+    let mut rendering = pressing_beside_a_bouncing_ball();
+    for _ in 0..3 {
+        rendering.apply(Command::Stop);
+        let report = rendering.tick(Default::default(), 0);
+        assert_eq!((report.force_n, report.phase), (Vector2::zeros(), Phase::Stopped));
+        assert_eq!(report.fault, Some(Fault::Stopped));
+        let before = rendering.world().state.hash();
+        for command in [Command::Pause, Command::Step(5), Command::Resume, Command::Stop, Command::Pause] {
+            rendering.apply(command);
+            run(&mut rendering, 200, |report| {
+                assert_eq!((report.force_n, report.phase, report.fault), (Vector2::zeros(), Phase::Stopped, None));
+            });
+        }
+        assert_eq!(rendering.world().state.hash(), before);
+        rendering.apply(Command::Resume);
+        rendering.apply(Command::Release);
+        assert_full_ramp(&mut rendering);
+    }
+    rendering.apply(Command::Stop);
+    let other = Box::new(world(&floor_and_tool(9.81)));
+    rendering.apply(Command::ReplaceWorld(other));
+    run(&mut rendering, 200, |report| assert_eq!(report.phase, Phase::Stopped, "another scene does not release it"));
 }
 
 #[test]
@@ -130,8 +227,7 @@ fn a_replaced_world_re_engages_and_the_old_one_is_returned() {
     let old = rendering.apply(Command::ReplaceWorld(Box::new(fresh))).unwrap();
     assert_ne!(old.state.hash(), start);
     assert_eq!(rendering.world().state.hash(), start);
-    let report = rendering.tick(Default::default(), 0);
-    assert_eq!((report.force_n, report.phase, report.fault), (Vector2::zeros(), Phase::Waiting, None));
+    assert_full_ramp(&mut rendering);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use crate::common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault, PerKind};
 use haptic_device::{FaultCode, MonotonicNs};
-use haptic_loop::command::Command;
 use haptic_loop::engagement::Phase;
 use haptic_loop::snapshot::{Snapshot, SnapshotSink};
 use haptic_loop::tick::HapticLoop;
@@ -73,7 +72,7 @@ fn six_dropped_readings_are_stale_and_force_is_back_50_ms_later() {
 }
 
 #[test]
-fn after_a_fault_force_re_engages_only_without_contact() {
+fn after_a_fault_force_ramps_up_again_under_a_hand_that_presses_on() {
     let cases = [
         InjectedFault::NotANumber,
         InjectedFault::Jump { distance_m: 0.02 },
@@ -81,18 +80,20 @@ fn after_a_fault_force_re_engages_only_without_contact() {
         InjectedFault::WriteFailure,
     ];
     for fault in cases {
-        // The fault starts in tick 2000 or the next one.
+        // The fault starts in tick 2000 or the next one, and lasts at most 10 ticks.
         let mut rendering = pressing(scheduled(&[(2000, fault)]));
-        rendering.tick(MonotonicNs(0), 0);
-        run(&mut rendering, 1000, |report| assert_eq!(report.force_n, Vector2::zeros(), "{fault:?}"));
+        let before_n = rendering.last().force_n.y;
         let mut ramp = Vec::new();
-        for place_m in [Vector2::new(0.0, 0.04), Vector2::new(0.0, 0.003)] {
-            rendering.apply(Command::GuideHand(Some(place_m)));
-            run(&mut rendering, 1000, |report| ramp.push(report.fraction));
-        }
-        assert!(rendering.last().force_n.y > 0.5, "{fault:?}: {} N", rendering.last().force_n.y);
-        let steepest = ramp.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
-        assert!(steepest < 0.01, "{fault:?}: force rose by {steepest} in one tick");
+        run(&mut rendering, 1000, |report| ramp.push((report.fraction, report.force_n.y)));
+        let off = ramp.iter().position(|&(fraction, _)| fraction == 0.0).expect("the force goes off");
+        let on = off + ramp[off..].iter().position(|&(fraction, _)| fraction > 0.0).expect("it comes on again");
+        assert!(on < 50, "{fault:?}: the ramp starts after {on} ticks");
+        let steepest = ramp[off..].windows(2).map(|pair| pair[1].0 - pair[0].0).fold(0.0, f64::max);
+        assert!(steepest < 0.005 + 1e-12, "{fault:?}: force rose by {steepest} in one tick");
+        // Without force the simulated hand sinks in by up to 7 mm, from where the ramp pushes it back.
+        assert!(ramp.iter().all(|&(_, force_n)| force_n < 400.0 * 0.007), "{fault:?}");
+        let (fraction, after_n) = ramp[999];
+        assert!(fraction == 1.0 && (after_n / before_n - 1.0).abs() < 0.1, "{fault:?}: {after_n} of {before_n} N");
     }
 }
 

@@ -83,7 +83,7 @@ fn lifting_a_tool_before_the_force_is_on_does_not_weaken_a_wall_later() {
 
 #[test]
 fn a_hand_that_starts_inside_a_floor_without_force_feels_the_floor_when_it_returns() {
-    let up_m = |t_s: f64| (-0.03 + 0.06 * (t_s - 0.3)).clamp(-0.03, 0.03);
+    let up_m = |t_s: f64| (-0.008 + 0.06 * (t_s - 0.3)).clamp(-0.008, 0.03);
     let down_m = |t_s: f64| (0.03 - 0.03 * (t_s - 2.5)).clamp(0.0, 0.03);
     let led = PrescribedDevice::new(2, move |t_s: f64| Vector2::new(0.0, up_m(t_s).min(down_m(t_s))));
     let safety = Safety { engage_ramp_s: 0.5, ..Safety::default() };

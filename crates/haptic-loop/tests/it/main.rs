@@ -2,6 +2,7 @@
 
 mod commands;
 mod common;
+mod engagement;
 mod faults;
 mod feel;
 mod stability;

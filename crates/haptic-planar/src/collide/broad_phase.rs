@@ -82,7 +82,7 @@ impl LookUps {
 
     /// Calls `visit` for each fixed piece in the cells that a box covers, once for each piece.
     #[inline]
-    fn each_fixed(&mut self, scene: &Scene, around: &Aabb, mut visit: impl FnMut(&mut Self, usize)) {
+    pub fn each_fixed(&mut self, scene: &Scene, around: &Aabb, mut visit: impl FnMut(&mut Self, usize)) {
         self.stamp = self.stamp.wrapping_add(1);
         for row in scene.grid.rows_over(around) {
             self.work.grid_visits += 1 + row.len() as u32;

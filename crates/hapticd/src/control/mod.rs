@@ -65,6 +65,11 @@ pub enum LoopEvent {
         /// The fault.
         fault: Fault,
     },
+    /// A tick ran late.
+    Late {
+        /// Number of periods that were skipped before the tick.
+        skipped: u64,
+    },
     /// A black box to be written, after a fault or a panic.
     BlackBox(Box<BlackBox>),
     /// A world that was replaced.

@@ -20,6 +20,9 @@ const EVENT_CAPACITY: usize = 1024;
 /// Number of slots that fault events leave free for events that own memory, which the loop must not drop: one black
 /// box, and two replaced values per request.
 const EVENT_RESERVE: usize = 1 + 2 * REQUESTS_PER_TICK;
+/// Number of skipped periods from which a late tick is logged. Single periods are common on a machine without real-time
+/// scheduling, and are counted as overruns.
+const LOGGED_SKIPS: u64 = 2;
 
 /// State of the real-time thread: the loop and its ends of the queues.
 pub struct LoopBody {
@@ -131,6 +134,9 @@ impl Periodic for LoopBody {
         self.extremes.add(report);
         if let Some(fault) = report.fault {
             self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Fault { tick: report.tick, fault });
+        }
+        if wake.skipped >= LOGGED_SKIPS {
+            self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Late { skipped: wake.skipped });
         }
         if self.events.room() > 0
             && let Some(black_box) = self.rendering.take_black_box()

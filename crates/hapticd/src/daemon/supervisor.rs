@@ -17,7 +17,7 @@ use haptic_loop::fault::FaultRecord;
 use haptic_realtime::exchange::{LatestReader, TrySendError};
 use haptic_realtime::runner::{LoopExit, LoopTiming};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Polling interval of the supervisor. A changed profile must be applied within 200 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -25,6 +25,39 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const VIEWER_POLL_INTERVAL: Duration = Duration::from_millis(4);
 /// Maximum number of faults listed in a summary; later faults are only logged.
 const MAX_LISTED_FAULTS: usize = 1000;
+
+/// Minimum interval between log lines about late ticks.
+const LATE_LOG_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Late ticks that have not been logged yet.
+#[derive(Default)]
+struct LateTicks {
+    count: u64,
+    most_skipped: u64,
+    logged: Option<Instant>,
+}
+
+impl LateTicks {
+    fn add(&mut self, skipped: u64) {
+        self.count += 1;
+        self.most_skipped = self.most_skipped.max(skipped);
+    }
+
+    /// Returns the log line for the ticks so far, if there are any and the last line is old enough or `is_last`.
+    fn line(&mut self, is_last: bool) -> Option<String> {
+        let is_due = is_last || self.logged.is_none_or(|logged| logged.elapsed() >= LATE_LOG_INTERVAL);
+        if self.count == 0 || !is_due {
+            return None;
+        }
+        let (count, late_ms) = (self.count, self.most_skipped);
+        *self = Self { logged: Some(Instant::now()), ..Self::default() };
+        Some(if count == 1 {
+            format!("a tick ran {late_ms} ms late; run `hapticd doctor` to see why this machine stalls")
+        } else {
+            format!("{count} ticks ran late, by up to {late_ms} ms; run `hapticd doctor` to see why this machine stalls")
+        })
+    }
+}
 
 /// The ordinary thread that supervises the real-time thread.
 pub struct Supervisor {
@@ -34,6 +67,7 @@ pub struct Supervisor {
     black_boxes: Option<BlackBoxes>,
     status: Status,
     faults: Vec<FaultRecord>,
+    late_ticks: LateTicks,
     /// Requests that return written black boxes to the loop, pending until the request queue has space.
     spares: Vec<LoopRequest>,
     viewer: Option<ViewerLink>,
@@ -51,8 +85,8 @@ impl Supervisor {
         viewer: Option<ViewerLink>,
         recording: Recording,
     ) -> Self {
-        let (faults, spares) = (Vec::new(), Vec::new());
-        Self { handles, timing, reload, black_boxes, status, faults, spares, viewer, recording }
+        let (faults, spares, late_ticks) = (Vec::new(), Vec::new(), LateTicks::default());
+        Self { handles, timing, reload, black_boxes, status, faults, late_ticks, spares, viewer, recording }
     }
 
     /// Supervises the loop until it ends, and returns the summary.
@@ -66,6 +100,7 @@ impl Supervisor {
         }
         let result = running.join()?;
         self.drain_events();
+        self.log_late_ticks(true);
         self.viewer = None;
         // Restore the terminal before anything is printed on it.
         self.status = Status::Silent;
@@ -73,8 +108,15 @@ impl Supervisor {
         self.summarize(&result)
     }
 
+    fn log_late_ticks(&mut self, is_last: bool) {
+        if let Some(line) = self.late_ticks.line(is_last) {
+            tracing::warn!("{line}");
+        }
+    }
+
     fn poll(&mut self, signals: &Signals) {
         self.drain_events();
+        self.log_late_ticks(false);
         self.black_boxes.iter_mut().for_each(BlackBoxes::poll);
         self.recording.log_problems();
         self.recording.abandon_failed(&self.handles.requests);
@@ -99,6 +141,7 @@ impl Supervisor {
         while let Some(event) = self.handles.events.pop() {
             match event {
                 LoopEvent::Fault { tick, fault } => self.add_fault(FaultRecord::new(tick, &fault)),
+                LoopEvent::Late { skipped } => self.late_ticks.add(skipped),
                 LoopEvent::BlackBox(black_box) => self.write_black_box(black_box),
                 LoopEvent::OldWorld(world) => drop(world),
                 LoopEvent::OldPublisher(publisher) => drop(publisher),

@@ -34,9 +34,10 @@ impl Narrator {
         self.update(view, placements, report);
         match report.phase {
             _ if view.tool.is_none() => "this scene has no tool".to_owned(),
-            _ if report.paused => "paused".to_owned(),
-            _ if report.stale => "no reading from the device".to_owned(),
-            Phase::Waiting => "waiting for the tool to be free of contact".to_owned(),
+            Phase::Stopped => "emergency stop: release it to feel again".to_owned(),
+            _ if report.paused => "paused: resume to feel".to_owned(),
+            _ if report.stale => "no reading from the device: check its cable and power".to_owned(),
+            Phase::Waiting => "force off: hold the handle still for a moment".to_owned(),
             Phase::Ramping => format!("force ramping up: {:.0} %", report.fraction * 100.0),
             Phase::Engaged => self.describe_engaged(view, report),
         }

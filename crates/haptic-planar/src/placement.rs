@@ -1,0 +1,138 @@
+//! Placement of the tool between two steps: whether it has room at another position, and moving it there.
+//!
+//! The tool is brought to the hand in this way before the force comes on. Nothing else moves, and nothing is struck.
+
+use crate::collide::warm_start::WarmStart;
+use crate::scene::Scene;
+use crate::shape::aabb::Aabb;
+use crate::shape::closest::{Seed, track};
+use crate::shape::piece::PlacedPiece;
+use crate::state::State;
+use crate::workspace::Workspace;
+use nalgebra::Vector2;
+
+/// Distance to other bodies that a placed tool keeps, m. It covers rounding and the motion of the first tick; a larger
+/// distance would be visible.
+pub const CLEARANCE_M: f64 = 1e-4;
+
+impl State {
+    /// Whether the tool has room if it is displaced by `displacement_m`: every other body of its layer is at least
+    /// [`CLEARANCE_M`] away. The way there does not matter. False without a tool, and for a displacement that is not
+    /// finite. Real-time: for each piece of the tool, one look-up in the grid of the fixed pieces and one pass over the
+    /// dynamic pieces; each piece whose box is near costs one distance query.
+    pub fn has_room(&self, scene: &Scene, workspace: &mut Workspace, displacement_m: Vector2<f64>) -> bool {
+        let Some(tool) = scene.tool else { return false };
+        if !(displacement_m.x + displacement_m.y).is_finite() {
+            return false;
+        }
+        let body = &self.bodies[tool.body];
+        scene.bodies[tool.body].pieces.clone().all(|index| {
+            let piece = &scene.pieces[index];
+            let placed = PlacedPiece::new(piece, body.centre_m + displacement_m, body.rotation);
+            let around = Aabb::around(&placed, piece.radius_m).grown(CLEARANCE_M);
+            let mut is_clear = true;
+            let mut look_at = |other: usize| {
+                is_clear = is_clear
+                    && (!self.can_touch(scene, index, other) || self.is_apart(scene, index, &placed, &around, other));
+            };
+            workspace.look_ups.each_fixed(scene, &around, |_, other| look_at(other));
+            scene.dynamic_pieces.iter().for_each(|&other| look_at(other as usize));
+            is_clear
+        })
+    }
+
+    /// Displaces the tool by `displacement_m` and brings it to rest. Real-time: one pass over the pieces of the tool and
+    /// over the near pairs.
+    pub fn place_tool(&mut self, scene: &Scene, displacement_m: Vector2<f64>) {
+        let Some(tool) = scene.tool else { return };
+        let body = &mut self.bodies[tool.body];
+        body.centre_m += displacement_m;
+        body.velocity_m_per_s = Vector2::zeros();
+        body.angular_velocity_rad_per_s = 0.0;
+        for index in scene.bodies[tool.body].pieces.clone() {
+            self.placed[index].place(&scene.pieces[index], body.centre_m, body.rotation);
+        }
+        self.had_contact_load[tool.body] = false;
+        for pair in self.broad_phase.table.pairs_mut() {
+            if pair.bodies.contains(&(tool.body as u32)) {
+                pair.warm_start = WarmStart::default();
+            }
+        }
+    }
+
+    fn can_touch(&self, scene: &Scene, piece: usize, other: usize) -> bool {
+        let [body, other] = [piece, other].map(|piece| scene.pieces[piece].body as usize);
+        body != other && scene.bodies[body].layer == scene.bodies[other].layer
+    }
+
+    fn is_apart(&self, scene: &Scene, piece: usize, placed: &PlacedPiece, around: &Aabb, other: usize) -> bool {
+        let radius_m = scene.pieces[other].radius_m;
+        if !Aabb::around(&self.placed[other], radius_m).meets(around) {
+            return true;
+        }
+        let reach_m = scene.pieces[piece].radius_m + radius_m + CLEARANCE_M;
+        track(placed, &self.placed[other], &mut Seed::default()).is_some_and(|found| found.distance_m >= reach_m)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::description::{BodyDescription, SceneDescription, ShapeDescription, ToolDescription};
+    use nalgebra::vector;
+
+    /// A disc of 10 mm radius at the origin as the tool, a fixed wall from x = 50 mm to 60 mm, a dynamic box at
+    /// x = -50 mm, and a fixed body of another layer at y = 50 mm.
+    fn scene() -> Scene {
+        let disc = ShapeDescription::Disc { radius_m: 0.01 };
+        let body = |name: &str, shape: ShapeDescription, position_m, fixed, layer| BodyDescription {
+            position_m,
+            fixed,
+            layer,
+            ..BodyDescription::new(name, shape)
+        };
+        let wall = ShapeDescription::Box { size_m: vector![0.01, 1.0] };
+        let block = ShapeDescription::Box { size_m: vector![0.02, 0.02] };
+        Scene::build(&SceneDescription {
+            bodies: vec![
+                body("tool", disc.clone(), vector![0.0, 0.0], false, 0),
+                body("wall", wall, vector![0.055, 0.0], true, 0),
+                body("block", block, vector![-0.05, 0.0], false, 0),
+                body("other layer", disc, vector![0.0, 0.05], true, 1),
+            ],
+            tool: Some(ToolDescription { body: "tool".to_owned(), handle_m: Vector2::zeros() }),
+            ..SceneDescription::default()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn the_tool_has_room_where_no_other_body_of_its_layer_is_near() {
+        let scene = scene();
+        let (state, mut workspace) = (State::new(&scene), Workspace::new(&scene));
+        let mut has_room = |x_m, y_m| state.has_room(&scene, &mut workspace, vector![x_m, y_m]);
+        assert!(has_room(0.0, 0.0) && has_room(0.0, 0.05) && has_room(0.0, -3.0));
+        assert!(has_room(0.0398, 0.0) && !has_room(0.03995, 0.0), "0.2 mm and 0.05 mm from the wall");
+        assert!(!has_room(0.05, 0.3) && !has_room(0.055, 0.0), "in the wall");
+        assert!(has_room(0.0702, 0.0), "behind the wall");
+        assert!(has_room(-0.0298, 0.0) && !has_room(-0.03, 0.0) && !has_room(-0.05, 0.0), "at and in the block");
+        assert!(!has_room(f64::NAN, 0.0));
+    }
+
+    #[test]
+    fn a_placed_tool_is_at_rest_and_is_simulated_from_there() {
+        let scene = scene();
+        let (mut state, mut workspace) = (State::new(&scene), Workspace::new(&scene));
+        (0..100).for_each(|_| _ = state.advance(&scene, &mut workspace, None));
+        state.place_tool(&scene, vector![0.0702, 0.0]);
+        let tool = state.bodies[0];
+        assert_eq!((tool.velocity_m_per_s, tool.angular_velocity_rad_per_s), (Vector2::zeros(), 0.0));
+        state.bodies[0].velocity_m_per_s.x = -0.5;
+        (0..100).for_each(|_| _ = state.advance(&scene, &mut workspace, None));
+        assert!(
+            state.bodies[0].centre_m.x > 0.0699,
+            "it bounces off the back of the wall: {}",
+            state.bodies[0].centre_m
+        );
+    }
+}
