@@ -197,7 +197,7 @@ impl NativeFirmware {
         let capabilities = bit(self.traits.gives_velocity, Capabilities::VELOCITY)
             | bit(self.traits.sees_link, Capabilities::SEES_LINK);
         Message::HelloAck(HelloAck {
-            version: (self.traits.major_version, VERSION.1),
+            version: if self.traits.major_version == VERSION.0 { VERSION } else { (self.traits.major_version, 0) },
             nonce: hello.nonce,
             firmware_version: 0x01_00_00,
             uid: self.traits.uid,
