@@ -190,6 +190,13 @@ static void enter_armed(haptic_device *device)
     device->fault_unsent = false;
 }
 
+/* The fault follows ARM_ACK, so the one that the tick may have left pending is not sent as well. Requires the lock. */
+static void stay_stopped(haptic_device *device)
+{
+    haptic_device_emergency_stop(device, true);
+    device->fault_unsent = false;
+}
+
 static void on_arm(haptic_device *device, const haptic_frame *frame)
 {
     haptic_arm arm;
@@ -202,11 +209,17 @@ static void on_arm(haptic_device *device, const haptic_frame *frame)
         return;
     }
     board_lock();
-    enter_armed(device);
+    bool stopped = device->stop_active;
+    if (stopped)
+        stay_stopped(device);
+    else
+        enter_armed(device);
     apply_limits(device, &arm);
     board_unlock();
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
     send(device, HAPTIC_ARM_ACK, payload, haptic_arm_pack(&arm, payload));
+    if (stopped)
+        send_fault(device, (haptic_fault){ HAPTIC_FAULT_EMERGENCY_STOP, 0 });
 }
 
 /* Sets the targets of the tick. Requires the lock. */

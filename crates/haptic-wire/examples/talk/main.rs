@@ -6,7 +6,10 @@
 //! PORT is a pseudo-terminal, or a serial port already set to raw mode and the correct speed. With a rate of 0, each
 //! command is sent as soon as the previous one is acknowledged. The program prints losses and round-trip times. Its
 //! exit code is 1 if the board violates the specification.
+//!
+//! `talk PORT emergency-stop PRESSES` tests the emergency stop instead, which somebody presses and releases.
 
+mod emergency_stop;
 mod session;
 
 use haptic_wire::*;
@@ -15,6 +18,9 @@ use std::{
     process::ExitCode,
     time::{Duration, Instant},
 };
+
+/// Longest watchdog time that a board accepts, ms, so that a busy machine does not trigger it.
+const LONGEST_WATCHDOG_MS: u16 = 100;
 
 /// Statistics over all exchanges.
 #[derive(Default)]
@@ -129,14 +135,24 @@ fn talk(path: &str, count: u32, period: Duration, watchdog_ms: u16) -> Outcome<(
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [path, mode, presses] = &arguments[..]
+        && mode == "emergency-stop"
+    {
+        let presses = presses.parse().map_err(|_| format!("{presses}: give the number of presses"));
+        return report(presses.and_then(|presses| emergency_stop::talk(path, presses, LONGEST_WATCHDOG_MS)));
+    }
     let number = |index: usize, default: u32| arguments.get(index).map_or(Some(default), |text| text.parse().ok());
     let numbers = (number(1, 2000), number(2, 1000), number(3, 20));
     let (Some(path), (Some(count), Some(rate_hz), Some(watchdog_ms))) = (arguments.first(), numbers) else {
-        eprintln!("talk PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]");
+        eprintln!("talk PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]\ntalk PORT emergency-stop PRESSES");
         return ExitCode::from(2);
     };
     let period = Duration::from_secs(1).checked_div(rate_hz).unwrap_or_default();
-    match talk(path, count, period, watchdog_ms.min(u32::from(u16::MAX)) as u16) {
+    report(talk(path, count, period, watchdog_ms.min(u32::from(u16::MAX)) as u16))
+}
+
+fn report(outcome: Outcome<()>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("{reason}");

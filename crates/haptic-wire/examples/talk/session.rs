@@ -76,7 +76,7 @@ impl Board {
     }
 
     /// Repeats a message until a reply arrives. The specification permits this for HELLO, AXIS_INFO and ARM.
-    fn request<T>(&mut self, message: &Message<'_>, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Outcome<T> {
+    pub fn request<T>(&mut self, message: &Message<'_>, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Outcome<T> {
         let deadline = Instant::now() + BOOT_TIMEOUT;
         while Instant::now() < deadline {
             self.send(message)?;
@@ -113,9 +113,13 @@ pub fn per_axis<T: Copy + Default>(axes: u8, value: T) -> PerAxis<T> {
     if axes == 1 { PerAxis::one(value) } else { PerAxis::two(value, value) }
 }
 
-pub fn arm(board: &mut Board, axes: u8, watchdog_ms: u16) -> Outcome<Arm> {
+pub fn request_arm(axes: u8, watchdog_ms: u16) -> Arm {
     let limits_q15 = per_axis(axes, FULL_SCALE_Q15 / 2);
-    let arm = Arm { nonce: NONCE, watchdog_ms, limits_q15, slew_q15_per_ms: 0 };
+    Arm { nonce: NONCE, watchdog_ms, limits_q15, slew_q15_per_ms: 0 }
+}
+
+pub fn arm(board: &mut Board, axes: u8, watchdog_ms: u16) -> Outcome<Arm> {
+    let arm = request_arm(axes, watchdog_ms);
     let wrong = Message::Arm(Arm { nonce: !NONCE, ..arm });
     board.request(&wrong, |message| match message {
         Message::Fault(fault) if fault.code == FaultCode::NonceMismatch => Some(()),
