@@ -158,6 +158,7 @@ fn write_device_fault(f: &mut fmt::Formatter<'_>, code: &FaultCode) -> fmt::Resu
         FaultCode::Protocol { bad_frames } => write!(f, "{bad_frames} consecutive invalid frames from the device"),
         FaultCode::Kinematics => write!(f, "the linkage is outside its travel"),
         FaultCode::Device { code, detail } => write!(f, "the device reports fault {code}, detail {detail}"),
+        FaultCode::EmergencyStop => write!(f, "the emergency stop of the device is pressed; release it to continue"),
     }
 }
 
@@ -184,12 +185,20 @@ mod tests {
             Fault::OverSpeed { speed_m_per_s: 3.5, limit_m_per_s: 3.0 },
             Fault::Lost { silent_s: 0.1 },
             Fault::Device(FaultCode::Device { code: 200, detail: u32::MAX }),
+            Fault::Device(FaultCode::EmergencyStop),
             Fault::NotSent(WriteError::Os { errno: -5 }),
             Fault::Overruns { in_a_row: 20 },
         ];
         for fault in faults {
             assert_eq!(Fault::from_code(fault.to_code()), Some(fault));
         }
+    }
+
+    #[test]
+    fn an_emergency_stop_tells_the_person_what_to_do() {
+        let fault = Fault::Device(FaultCode::EmergencyStop);
+        assert_eq!(fault.to_string(), "the emergency stop of the device is pressed; release it to continue");
+        assert_eq!(fault.kind(), "device");
     }
 
     #[test]
