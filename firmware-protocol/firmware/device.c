@@ -41,10 +41,14 @@ static uint8_t status_bits(const haptic_device *device)
     return status;
 }
 
+/* A fault that is still to be sent precedes the first state that shows it, so that the host knows its cause. */
 static void send_state(haptic_device *device, uint8_t extra_status)
 {
     haptic_state state = { .acknowledged = device->acknowledged, .axes = device->config->axes };
     board_lock();
+    bool fault_due = device->fault_unsent;
+    haptic_fault fault = device->fault;
+    device->fault_unsent = false;
     state.status = status_bits(device) | extra_status;
     state.sampled_at_us = device->sampled_at_us;
     for (uint8_t i = 0; i < state.axes; i++) {
@@ -52,6 +56,8 @@ static void send_state(haptic_device *device, uint8_t extra_status)
         state.velocity[i] = device->axis[i].track.velocity;
     }
     board_unlock();
+    if (fault_due)
+        send_fault(device, fault);
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
     send(device, HAPTIC_STATE, payload, haptic_state_pack(&state, payload));
 }
