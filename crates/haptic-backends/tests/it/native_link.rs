@@ -144,7 +144,7 @@ fn another_version_another_number_of_axes_silence_and_garbage_have_errors_of_the
             (NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 1), board(traits));
         open_session(&mut protocol, &mut |bytes| replies_of(&mut board, bytes)).err().unwrap()
     };
-    let version = rejection(NativeTraits { major_version: 9, ..NativeTraits::default() });
+    let version = rejection(NativeTraits { version: (9, 0), ..NativeTraits::default() });
     assert_eq!(version, HandshakeError::Version { theirs: (9, 0), ours: (1, 1) });
     let axes = rejection(NativeTraits { axes: 1, ..NativeTraits::default() });
     assert_eq!(axes, HandshakeError::Axes { wanted: 2, found: 1 });

@@ -158,7 +158,7 @@ fn a_port_in_use_is_reported_with_the_process_that_uses_it() {
 
 #[test]
 fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
-    let old = NativeTraits { major_version: 7, ..NativeTraits::default() };
+    let old = NativeTraits { version: (7, 0), ..NativeTraits::default() };
     let emulator = Emulator::start("old", old, ServeOptions::default());
     let error = open(&emulator.port, 2).err().unwrap().to_string();
     assert!(error.contains("protocol 7.0") && error.contains("flash"), "{error}");
