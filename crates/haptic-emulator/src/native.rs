@@ -167,6 +167,11 @@ impl NativeFirmware {
         self.planned_stops = stops;
     }
 
+    /// Replaces the button of the emergency stop.
+    pub fn set_stop_button(&mut self, button: StopButton) {
+        self.stop_button = button;
+    }
+
     /// Returns the button of the emergency stop.
     pub fn stop_button(&self) -> StopButton {
         self.stop_button.clone()

@@ -9,6 +9,7 @@ use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings, Port,
 use haptic_device::{
     Device, DeviceModel, Effort, FaultCode, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
+use haptic_emulator::emergency_stop::StopButton;
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::native::NativeTraits;
 use haptic_emulator::serial::pty::Pty;
@@ -33,6 +34,12 @@ struct Emulator {
 
 impl Emulator {
     fn start(name: &str, traits: NativeTraits, life: ServeOptions) -> Self {
+        Self::start_with(name, traits, life, &StopButton::default())
+    }
+
+    /// Starts a board with this button as its emergency stop.
+    fn start_with(name: &str, traits: NativeTraits, life: ServeOptions, button: &StopButton) -> Self {
+        let button = button.clone();
         let port = std::env::temp_dir().join(format!("hapticd-{}-{name}", std::process::id()));
         let (stop, events) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
         let life = ServeOptions { link: Some(port.clone()), ..life };
@@ -40,7 +47,8 @@ impl Emulator {
         let thread = std::thread::spawn(move || {
             let body = EmulatedHandle::new(traits.axes, &DeviceModel::default(), None).unwrap();
             let mut log = |_: f64, text: &str| events_inside.lock().unwrap().push(text.to_owned());
-            serve(&mut NativeBoard::new(traits, body), &life, &stop_inside, &mut log).unwrap();
+            let mut board = NativeBoard::new(traits, body).with_stop_button(button);
+            serve(&mut board, &life, &stop_inside, &mut log).unwrap();
         });
         let emulator = Self { port, stop, events, thread: Some(thread) };
         wait_until("the port appears", || emulator.port.exists());
@@ -167,6 +175,27 @@ fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
     let emulator = Emulator::start("one", one, ServeOptions::default());
     let error = open(&emulator.port, 2).err().unwrap().to_string();
     assert!(error.contains("axes = 1"), "{error}");
+}
+
+#[test]
+fn an_emergency_stop_is_held_on_the_line_until_it_is_released() {
+    let button = StopButton::default();
+    let emulator = Emulator::start_with("stop", NativeTraits::default(), ServeOptions::default(), &button);
+    let mut device = open(&emulator.port, 2).unwrap();
+    tick_until(&mut device, "the motor pushes", |_, _| emulator.has_event("motor 0 on"));
+    button.press();
+    let stopped = Health::Faulted(FaultCode::EmergencyStop);
+    tick_until(&mut device, "the stop is reported", |reading, _| reading.health == stopped);
+    wait_until("the motor is off", || emulator.has_event("motor 0 off"));
+    let start = Instant::now();
+    // Several times as long as the interval between two ARM messages.
+    while start.elapsed() < Duration::from_secs(1) {
+        assert_eq!(tick(&mut device).0.health, stopped);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    button.release();
+    tick_until(&mut device, "the board is armed again", |reading, _| reading.health == Health::Ready);
+    assert_eq!(device.link_statistics().unwrap().reconnects, 0);
 }
 
 /// A board whose handshake succeeds immediately and that never answers afterwards. A test sends its samples, one per

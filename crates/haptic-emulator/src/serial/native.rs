@@ -27,6 +27,13 @@ impl NativeBoard {
         self
     }
 
+    /// Replaces the button of the emergency stop by one that another thread operates.
+    #[must_use]
+    pub fn with_stop_button(mut self, button: StopButton) -> Self {
+        self.firmware.set_stop_button(button);
+        self
+    }
+
     /// Returns the button of the emergency stop.
     pub fn stop_button(&self) -> StopButton {
         self.firmware.stop_button()
