@@ -5,6 +5,7 @@ mod checkpoint;
 
 use crate::black_box::{BlackBox, BlackBoxRecorder};
 use crate::command::Command;
+use crate::engagement::Phase;
 use crate::fault::Fault;
 use crate::guard::{Admission, ForceRequest, Guard, GuardCounters};
 use crate::reading_monitor::{HandReading, ReadingMonitor, Validity};
@@ -14,7 +15,7 @@ use crate::snapshot::{NullSink, SnapshotSink};
 use crate::world::World;
 use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::WorstAxisModel;
-use haptic_device::{Device, Effort, MonotonicNs};
+use haptic_device::{Device, Effort, FaultCode, MonotonicNs};
 use haptic_planar::input::CouplingInput;
 use haptic_planar::output::StepOutput;
 use haptic_planar::scene::body_state::BodyState;
@@ -250,7 +251,8 @@ impl HapticLoop {
         row.effort_n = admission.force_n;
         row.tank_j = self.guard.tank_j();
         row.fraction = self.guard.fraction();
-        row.phase = self.guard.phase();
+        let is_pressed = matches!(hand.validity, Validity::Faulted(Fault::Device(FaultCode::EmergencyStop)));
+        row.phase = if is_pressed { Phase::Stopped } else { self.guard.phase() };
         row.stale = matches!(hand.validity, Validity::Stale | Validity::Faulted(Fault::Lost { .. }));
         row.paused = self.pause.is_some();
         row.fault = admission.fault;
