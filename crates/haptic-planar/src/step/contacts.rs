@@ -157,7 +157,7 @@ pub(super) fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, worksp
                 let face = usize::from(geometry.id.face_of == 2);
                 let mut rotation_rad = [&a, &b][face].angular_velocity_rad_per_s * TICK_S;
                 if is_in_pile {
-                    // Contacts that are not solved yet keep a body under load from rotating with the forces of this tick.
+                    // Contacts that are not solved yet keep a body under load from rotating with these forces.
                     let before_rad = rotation_rad - near.forced[face].angular_rad_per_s * TICK_S;
                     rotation_rad = if before_rad.abs() < rotation_rad.abs() { before_rad } else { rotation_rad };
                 }

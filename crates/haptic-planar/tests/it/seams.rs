@@ -133,8 +133,8 @@ struct Dragged {
 }
 
 impl Dragged {
-    /// Presses the box onto the tiles, drags it over three gaps, and asserts the force on the hand at every tick once the
-    /// box slides steadily.
+    /// Presses the box onto the tiles, drags it over three gaps, and asserts the force on the hand at every tick once
+    /// the box slides steadily.
     #[track_caller]
     fn assert_slides(&self) {
         const TILE_M: f64 = 0.01;

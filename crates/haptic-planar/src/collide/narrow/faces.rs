@@ -244,9 +244,11 @@ impl FaceChoice {
             return None;
         }
         let (_, sideways) = self.open.or(self.crossed).or(self.deep)?;
-        if let Some((_, slowest)) = self.slowest
-            && normal_of(a, b, &sideways).dot(&normal_of(a, b, &slowest)).abs() < SAME_PLANE
-        {
+        if let Some((_, slowest)) = self.slowest {
+            if normal_of(a, b, &sideways).dot(&normal_of(a, b, &slowest)).abs() >= SAME_PLANE {
+                // The face is level itself, and the pieces have passed the side.
+                return None;
+            }
             let (of, other) = if sideways.of_first { (a, b) } else { (b, a) };
             if support_speed_before_forces(of, other, &sideways, near) < -MIN_SIDEWAYS_M_PER_S {
                 return Some(slowest);

@@ -7,6 +7,8 @@
 
 mod faces;
 mod rounded;
+#[cfg(test)]
+mod tests;
 
 use crate::collide::pair_table::Pair;
 use crate::math::{cross, rotate, spin_cross};
@@ -91,8 +93,8 @@ pub struct Near {
     pub aside_m: f64,
     /// Whether a body of the pair was under contact load in the last tick.
     pub had_contact_load: bool,
-    /// Changes of the velocities of both bodies by the known forces of this tick. Only needed with contact load: contacts
-    /// that are not solved yet balance these forces, so that the bodies may keep the velocities of the last tick.
+    /// Changes of the velocities of both bodies by the known forces of this tick. Only needed with contact load:
+    /// contacts that are not solved yet balance these forces, so that the bodies may keep their velocities.
     pub forced: [VelocityChange; 2],
 }
 

@@ -58,9 +58,9 @@ pub(super) fn collide_rounded(
 }
 
 /// Returns the distance by which two round corners that slide past each other under load move apart in this tick, m. If
-/// two points at the distance D move across it by d, their distance grows by d²/2D, which a linear gap ignores: a rounded
-/// box would hit the edge of the next tile instead of sliding onto it. The motion is the smaller one of those with and
-/// without the forces of this tick.
+/// two points at the distance D move across it by d, their distance grows by d²/2D, which a linear gap ignores: a
+/// rounded box would hit the edge of the next tile instead of sliding onto it. The motion is the smaller one of those
+/// with and without the forces of this tick.
 fn opening_m(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: Near) -> f64 {
     let across = tangent_of(normal);
     let speed = |a: &PairSide, b: &PairSide| across.dot(&(velocity_at(b, closest.on_b) - velocity_at(a, closest.on_a)));
