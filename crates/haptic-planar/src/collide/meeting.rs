@@ -32,18 +32,25 @@ const GRAZE_M: f64 = 1e-6;
 /// Relative motion of a pair from one axis to the next, at least, m.
 const MIN_STEP_M: f64 = 1e-4;
 
-/// Work that is left in a tick, in units of about one relaxation of a manifold.
+/// Work that is left in a tick, in units of one relaxation of a manifold in a forced step, about 350 instructions. The
+/// other fields are the work of the parts of a search in this unit.
 #[derive(Clone, Copy, Debug)]
 pub struct MeetingBudget {
     left: usize,
     axis: usize,
     separation: usize,
+    placing: usize,
 }
 
 impl MeetingBudget {
     /// Creates a budget for pieces with at most this many corners.
     pub fn new(left: usize, max_corners: usize) -> Self {
-        Self { left, axis: 6 + max_corners * max_corners / 4, separation: 2 + max_corners / 8 }
+        Self {
+            left,
+            axis: 6 + max_corners * max_corners / 4,
+            separation: 2 + max_corners / 8,
+            placing: 6 + max_corners / 4,
+        }
     }
 
     /// Returns the work that is left.
@@ -61,6 +68,21 @@ impl MeetingBudget {
     /// Takes the work of an axis: a distance query and a collision query.
     pub fn take_axis(&mut self) -> bool {
         self.take(self.axis)
+    }
+
+    /// Takes the work of placing a pair and comparing its boxes, which starts every search.
+    pub fn take_search(&mut self) -> bool {
+        self.take(self.placing)
+    }
+
+    /// Takes the work of placing a pair and building its manifold.
+    pub fn take_manifold(&mut self) -> bool {
+        self.take(self.placing + self.axis)
+    }
+
+    /// Takes the work of comparing this many pieces with their boxes, each about that of two separations.
+    pub fn take_boxes(&mut self, pieces: usize) -> bool {
+        self.take(2 * pieces * self.separation)
     }
 
     fn take_separation(&mut self) -> bool {

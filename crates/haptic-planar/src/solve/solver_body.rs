@@ -40,6 +40,8 @@ pub struct SolverBody {
     pub displacement: Vector2<f64>,
     /// Rotation over the tick, rad.
     pub rotation_step_rad: f64,
+    /// Whether this body was under contact load in the last tick.
+    pub had_contact_load: bool,
     /// Whether this body is under contact load in this tick, or its displacement is integrated as if it were.
     pub has_contact_load: bool,
     /// Whether the motion of this tick is a free motion of the tool by the midpoint rule; valid for a held tool.
@@ -77,6 +79,7 @@ impl SolverBody {
             neighbour_reach_m: 0.0,
             displacement: Vector2::zeros(),
             rotation_step_rad: 0.0,
+            had_contact_load: false,
             has_contact_load: false,
             is_free_motion: false,
             had_impact: false,

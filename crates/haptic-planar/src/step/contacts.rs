@@ -2,7 +2,7 @@
 
 use super::worst_case;
 use crate::collide::broad_phase::LookUps;
-use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
+use crate::collide::narrow::{ContactGeometry, Near, PairSide, VelocityChange, collide};
 use crate::collide::toi::{FAST_M, ToiBudget, collide_after_rotation, collide_ahead};
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
@@ -42,6 +42,7 @@ pub(super) fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, works
     for &body in &scene.dynamic_bodies {
         let solver_body = &mut solver_bodies.all[body];
         solver_body.set_reach(scene.bodies[body].reach_m);
+        solver_body.had_contact_load = state.had_contact_load[body];
         // Plain comparisons here and below: a maximum that handles NaN costs three times as much.
         if solver_body.reach_m > farthest {
             farthest = solver_body.reach_m;
@@ -134,17 +135,16 @@ pub(super) fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, worksp
         // Contact loads that are not known yet can push a body in a pile sideways.
         let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
         let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
-        let forced_m_per_s = if is_in_pile {
-            let forced = |which: usize| {
-                let body = pair.bodies[which] as usize;
-                solver_bodies.all[body].velocity - bodies[body].velocity_m_per_s
-            };
-            forced(1) - forced(0)
-        } else {
-            Vector2::zeros()
-        };
-        let margin_m = MARGIN_M + neighbour_reach;
-        let near = Near { margin_m, aside_m, had_contact_load: is_in_pile, forced_m_per_s };
+        let mut near = Near { aside_m, had_contact_load: is_in_pile, ..Near::within(MARGIN_M + neighbour_reach) };
+        if is_in_pile {
+            near.forced = pair.bodies.map(|body| {
+                let (forced, start) = (&solver_bodies.all[body as usize], &bodies[body as usize]);
+                VelocityChange {
+                    linear_m_per_s: forced.velocity - start.velocity_m_per_s,
+                    angular_rad_per_s: forced.angular_velocity - start.angular_velocity_rad_per_s,
+                }
+            });
+        }
         let is_held_back = loaded_tool.is_some_and(|tool| pair.bodies.contains(&tool));
         let mut centres = [a.centre_m, b.centre_m];
         let mut found = if P::FORCED {
@@ -155,7 +155,12 @@ pub(super) fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, worksp
         match &mut found {
             Some(geometry) => {
                 let face = usize::from(geometry.id.face_of == 2);
-                let rotation_rad = [&a, &b][face].angular_velocity_rad_per_s * TICK_S;
+                let mut rotation_rad = [&a, &b][face].angular_velocity_rad_per_s * TICK_S;
+                if is_in_pile {
+                    // Contacts that are not solved yet keep a body under load from rotating with these forces.
+                    let before_rad = rotation_rad - near.forced[face].angular_rad_per_s * TICK_S;
+                    rotation_rad = if before_rad.abs() < rotation_rad.abs() { before_rad } else { rotation_rad };
+                }
                 let relief_m = lower_by_rotation(geometry, centres[face], rotation_rad);
                 // Unlike `push`, this writes the manifold, which is large, straight into its place.
                 workspace.manifolds.extend(once_with(|| Manifold::new(index, pair, geometry, centres, relief_m)));
@@ -199,7 +204,7 @@ fn find_geometry(
     }
     let mut geometry = collide(a, b, near, features);
     // A fast pair that stays apart may still close in the linear gaps of the start of the tick.
-    if !(is_held_back && reach_m > FAST_M)
+    if !is_held_back
         && let Some((later, centres_then)) =
             collide_after_rotation(a, b, geometry.as_ref(), (near, reach_m), features, budget)
     {

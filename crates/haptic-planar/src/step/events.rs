@@ -35,8 +35,10 @@ use nalgebra::Vector2;
 const MAX_EVENTS_OF_ISLAND: u32 = 32;
 /// Work of the events in a tick in which the contact solve leaves none, in relaxations of a manifold.
 const MIN_WORK: usize = 256;
-/// Number of near pairs that one event visits, in several passes, for the work of a relaxation.
-const PAIRS_PER_RELAXATION: usize = 4;
+/// Work of one event apart from its manifolds, searches and visits, in relaxations of a manifold.
+const WORK_PER_EVENT: usize = 8;
+/// Number of near pairs and bodies that one event visits, in several passes, for the work of a relaxation.
+const VISITS_PER_RELAXATION: usize = 4;
 /// Motion of a body with an impact above which the linear gaps of the ordinary step are not used, m.
 const FAR_M: f64 = 4.0 * FAST_M;
 /// Rotation of a body with an impact above which the linear gaps of the ordinary step are not used, rad.
@@ -47,7 +49,7 @@ const MIN_DURATION_S: f64 = TICK_S / SUBSTEPS as f64;
 /// Repeats the tick of each island of free bodies that cannot make its whole motion, or in which a body moves far after
 /// an impact. The body `held` by the coupling and bodies under contact load in the last tick are not free. Replaces the
 /// impacts of these islands in `impacts`. Real-time: the budget is the work that the contact solve left, and
-/// [`MIN_WORK`]; apart from it, one pass over the dynamic pieces and, for each event, over the near pairs.
+/// [`MIN_WORK`]; apart from it, a few passes over the dynamic bodies and the near pairs.
 pub(super) fn move_by_events<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -148,7 +150,8 @@ impl Run<'_> {
 
     /// Resolves the events in the order of their times.
     fn all(&mut self) {
-        let work = self.pairs().len() / PAIRS_PER_RELAXATION;
+        let visits = self.pairs().len() + self.scene.dynamic_bodies.len();
+        let work = WORK_PER_EVENT + visits / VISITS_PER_RELAXATION;
         for _ in 0..MAX_EVENTS {
             let Some((index, now_s)) = self.events.next(self.pairs()).filter(|_| self.budget.take(work)) else { break };
             self.resolve(index, now_s);
@@ -204,7 +207,7 @@ impl Run<'_> {
             if !is_due {
                 continue;
             }
-            if !(self.events.group.has_room() && self.budget.take_axis()) {
+            if !(self.events.group.has_room() && self.budget.take_manifold()) {
                 break;
             }
             pair.bodies.into_iter().for_each(|body| self.advance(body as usize, now_s));
@@ -251,7 +254,7 @@ impl Run<'_> {
     /// it closes.
     fn hit(&self, index: usize, pair: &Pair, due_s: f64) -> Option<(Manifold, Hit)> {
         let now_s = self.events.bodies[self.events.moving_body(pair)].time_s;
-        let poses = [0, 1].map(|which| self.pose(pair, which, now_s));
+        let poses = [self.pose(pair, 0, now_s), self.pose(pair, 1, now_s)];
         let sides = [0, 1].map(|which| self.side(pair, which, now_s, 0.0, &poses[which]));
         let geometry = contact_at_meeting(&sides[0], &sides[1], due_s - now_s)?;
         let manifold = Manifold::new(index, pair, &geometry, sides.map(|side| side.centre_m), [0.0; 2]);
@@ -278,7 +281,11 @@ impl Run<'_> {
         if end_s <= now_s {
             return f64::INFINITY;
         }
-        let poses = [0, 1].map(|which| self.pose(pair, which, now_s));
+        if !self.budget.take_search() {
+            self.events.end_island_of(self.events.moving_body(pair), now_s);
+            return f64::INFINITY;
+        }
+        let poses = [self.pose(pair, 0, now_s), self.pose(pair, 1, now_s)];
         let side = |which: usize| self.side(pair, which, now_s, 0.5 * (TICK_S - now_s), &poses[which]);
         let mut budget = self.budget;
         let meeting = next_meeting(&side(0), &side(1), end_s - now_s, &mut budget);
@@ -349,6 +356,10 @@ impl Run<'_> {
     /// Ends the tick of a body's island before the body leaves the boxes in which its near pairs are known. The body is
     /// at `now_s`.
     fn keep_in_boxes(&mut self, body: usize, now_s: f64) {
+        if !self.budget.take_boxes(self.scene.bodies[body].pieces.len()) {
+            self.events.end_island_of(body, now_s);
+            return;
+        }
         let (start, moved) = (&self.state.bodies[body], &self.solver_bodies.all[body]);
         let mut least_s = f64::INFINITY;
         for index in self.scene.bodies[body].pieces.clone() {

@@ -3,6 +3,7 @@
 use crate::common::measure::{Samples, assert_below};
 use crate::common::*;
 use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
+use haptic_planar::tick::TICK_S;
 use nalgebra::vector;
 
 const FRICTION: f64 = 0.4;
@@ -114,6 +115,93 @@ fn a_box_dragged_over_tiles_that_lie_apart_does_not_catch_on_their_sides() {
             assert_below(&format!("{what}: worst ratio off friction"), ratio.worst_from(FRICTION), 5e-3);
             assert_below(&format!("{what}: energy gain, J"), lab.gain_j(), 1e-9);
         }
+    }
+}
+
+/// A box that the hand drags over tiles that lie apart.
+struct Dragged {
+    size_m: [f64; 2],
+    rounding_m: f64,
+    mass_kg: f64,
+    friction: f64,
+    /// Height of the handle over the centre of mass, m.
+    handle_m: f64,
+    gains: [f64; 2],
+    pressed_m: f64,
+    speed_m_per_s: f64,
+    gap_m: f64,
+}
+
+impl Dragged {
+    /// Presses the box onto the tiles, drags it over three gaps, and asserts the force on the hand at every tick once
+    /// the box slides steadily.
+    #[track_caller]
+    fn assert_slides(&self) {
+        const TILE_M: f64 = 0.01;
+        let [width, height] = self.size_m;
+        let tile = |i: i32| {
+            let middle = (f64::from(i) + 0.5) * TILE_M + f64::from(i) * self.gap_m;
+            with(fixed(&format!("tile{i}"), box_shape(TILE_M, 0.02), middle, -0.01), 1.0, self.friction, 0.0)
+        };
+        let mut bodies: Vec<_> = (-5..12).map(tile).collect();
+        let core = box_shape(width - 2.0 * self.rounding_m, height - 2.0 * self.rounding_m);
+        let tool = with(body("tool", core, 0.004, height / 2.0), self.mass_kg, self.friction, 0.0);
+        bodies.push(BodyDescription { rounding_m: self.rounding_m, ..tool });
+        let mut world = scene(0.0, bodies, Some("tool"));
+        world.tool.as_mut().unwrap().handle_m = vector![0.0, self.handle_m];
+        let [stiffness, damping] = self.gains;
+        let mut lab = Lab::new(&world).gains(stiffness, damping);
+        let down = lab.input.hand_m - vector![0.0, self.pressed_m];
+        lab.lead(down, 300, |_, _| ());
+        // The speed rises in 0.2 s, so that the box does not tip over.
+        for tick in 1..=200 {
+            let speed = self.speed_m_per_s * f64::from(tick) / 200.0;
+            lab.hand(lab.input.hand_m + vector![speed * TICK_S, 0.0]);
+        }
+        let ticks = |way_m: f64| (way_m / self.speed_m_per_s / TICK_S) as usize;
+        let settling = ticks(self.friction * self.pressed_m) + (24e3 * self.mass_kg / damping) as usize;
+        let along = |ticks: usize| vector![ticks as f64 * TICK_S * self.speed_m_per_s, 0.0];
+        lab.lead(lab.input.hand_m + along(settling), settling, |_, _| ());
+        let load_n = stiffness * self.pressed_m;
+        let (mut friction, crossing) = (Samples::default(), ticks(3.0 * TILE_M));
+        lab.lead(lab.input.hand_m + along(crossing), crossing, |_, output| {
+            friction.push(output.force_on_hand_n.x.abs() / load_n);
+        });
+        let what = format!("{width} m wide, held at {} m, tiles {} m apart", self.handle_m, self.gap_m);
+        assert_below(&format!("{what}: worst force off friction"), friction.worst_from(self.friction), 5e-3);
+        assert_below(&format!("{what}: energy gain, J"), lab.gain_j(), 1e-9);
+    }
+}
+
+#[test]
+fn a_box_held_off_its_centre_does_not_catch_on_tiles_that_lie_apart() {
+    let box_of = |size_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m| {
+        let rounding_m = 0.0;
+        Dragged { size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m }
+            .assert_slides();
+    };
+    for gap_m in [2e-5, 5e-5, 1e-4, 2e-4] {
+        // The forces of a tick rotate the box towards the next tile, or away from it.
+        box_of([0.025, 0.0238], 0.12, 0.26, 0.0029, [2250.0, 3.3], 0.0079, 0.0072, gap_m);
+        box_of([0.0306, 0.0369], 0.0043, 0.42, -0.0145, [425.0, 1.1], 0.0042, 0.0045, gap_m);
+        box_of([0.012, 0.0294], 0.014, 0.56, -0.0072, [835.0, 1.0], 0.0076, 0.0093, gap_m);
+        // They rotate it by several milliradians, or would rotate a light one by 0.05 rad.
+        box_of([0.012, 0.0381], 0.13, 0.7, -0.0131, [841.0, 4.0], 0.004, 0.071, gap_m);
+        box_of([0.006, 0.0151], 0.0041, 0.74, -0.0047, [635.0, 1.0], 0.0065, 0.0132, gap_m);
+    }
+}
+
+#[test]
+fn a_rounded_box_slides_onto_the_next_tile() {
+    let box_of = |size_m, rounding_m, mass_kg, friction, gains, pressed_m, speed_m_per_s, gap_m| {
+        let handle_m = 0.0;
+        Dragged { size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m }
+            .assert_slides();
+    };
+    for gap_m in [5e-5, 1e-4, 2e-4] {
+        box_of([0.017, 0.0058], 0.0004, 0.144, 0.32, [427.0, 12.4], 0.0025, 0.054, gap_m);
+        box_of([0.0398, 0.0237], 0.001, 0.31, 0.34, [1580.0, 31.8], 0.0025, 0.091, gap_m);
+        box_of([0.033, 0.037], 0.0031, 0.4, 0.42, [455.0, 28.3], 0.005, 0.084, gap_m);
     }
 }
 

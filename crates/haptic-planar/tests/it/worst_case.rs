@@ -4,6 +4,7 @@ use crate::common::*;
 use haptic_planar::scene::Scene;
 use haptic_planar::step::worst_case::WorstCase;
 use haptic_testing::assert_no_allocator_calls;
+use nalgebra::vector;
 
 fn crowded() -> Scene {
     let mut bodies = room(0.1, 0.4, 0.5);
@@ -30,4 +31,22 @@ fn worst_steps_stay_finite_repeat_themselves_and_allocate_nothing() {
     let mut sums = [0.0; 4];
     assert_no_allocator_calls(|| sums.iter_mut().for_each(|sum| *sum = worst.tick(&scene)));
     assert!(sums.iter().all(|&sum| sum.is_finite() && sum == sums[0]), "{sums:?}");
+}
+
+#[test]
+fn the_work_of_events_includes_pairs_that_stay_apart() {
+    let mut bodies = vec![with(fixed("wall", box_shape(0.01, 0.2), 0.03, 0.0), 1.0, 0.0, 1.0)];
+    for i in 0..20 {
+        let (x, y) = (-0.01 - 0.003 * f64::from(i), if i % 2 == 0 { 0.008 } else { -0.008 });
+        bodies.push(fixed(&format!("{i}"), disc(0.001), x, y));
+    }
+    let mut ball = with(body("ball", disc(0.005), 0.0, 0.0), 0.01, 0.0, 1.0);
+    ball.velocity_m_per_s = vector![80.0, 0.0];
+    bodies.push(ball);
+    let mut lab = Lab::new(&scene(0.0, bodies, None));
+    lab.free();
+    assert!(lab.body("ball").velocity_m_per_s.x < -79.0, "the ball bounces");
+    let work = lab.workspace.work();
+    assert!(work.near_pairs >= 10, "{work:?}");
+    assert!(work.relaxations >= 2 * 6 * work.near_pairs, "each pair is searched twice: {work:?}");
 }

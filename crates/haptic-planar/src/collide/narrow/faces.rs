@@ -162,7 +162,8 @@ struct FaceChoice {
     crossed: Option<(f64, Face)>,
     /// Of the faces that do not separate the pieces, the one with the least depth, and its separation, m.
     deep: Option<(f64, Face)>,
-    /// Whether a face stays open by more than [`LEVEL_M`], or the pieces do not approach it.
+    /// Whether a face stays open by more than [`LEVEL_M`], or the pieces do not approach it. Only found if the pair was
+    /// under contact load.
     stays_open: bool,
     /// Of the faces along which the pieces may be level, the one that they approach least, and its speed of separation
     /// before the forces of this tick, m/s. Only found if the pair was under contact load.
@@ -195,7 +196,7 @@ impl FaceChoice {
         }
         let s = face.separation_m;
         if near.had_contact_load && s > -LEVEL_M && s < LEVEL_ABOVE_M {
-            keep_larger(&mut self.slowest, speed_before_forces(of, other, &face, near), face);
+            keep_larger(&mut self.slowest, support_speed_before_forces(of, other, &face, near), face);
         }
         if s <= 0.0 {
             keep_larger(&mut self.deep, s, face);
@@ -206,7 +207,7 @@ impl FaceChoice {
         let end = s + TICK_S * speed;
         if end > 0.0 {
             keep_larger(&mut self.open, end, face);
-            self.stays_open |= end > LEVEL_M || speed > -MIN_SIDEWAYS_M_PER_S;
+            self.stays_open |= near.had_contact_load && stays_open_under_load(of, other, &face, near);
         } else {
             keep_larger(&mut self.crossed, s / -speed, face);
         }
@@ -243,11 +244,13 @@ impl FaceChoice {
             return None;
         }
         let (_, sideways) = self.open.or(self.crossed).or(self.deep)?;
-        if let Some((_, slowest)) = self.slowest
-            && normal_of(a, b, &sideways).dot(&normal_of(a, b, &slowest)).abs() < SAME_PLANE
-        {
+        if let Some((_, slowest)) = self.slowest {
+            if normal_of(a, b, &sideways).dot(&normal_of(a, b, &slowest)).abs() >= SAME_PLANE {
+                // The face is level itself, and the pieces have passed the side.
+                return None;
+            }
             let (of, other) = if sideways.of_first { (a, b) } else { (b, a) };
-            if speed_before_forces(of, other, &sideways, near) < -MIN_SIDEWAYS_M_PER_S {
+            if support_speed_before_forces(of, other, &sideways, near) < -MIN_SIDEWAYS_M_PER_S {
                 return Some(slowest);
             }
         }
@@ -258,12 +261,35 @@ impl FaceChoice {
     }
 }
 
+/// Whether the edge of `other` in front of a face of `of` stays away from it, or does not approach it, both with the
+/// forces of this tick and without them: contacts that are not solved yet may hold the bodies back.
+fn stays_open_under_load(of: &PairSide, other: &PairSide, face: &Face, near: Near) -> bool {
+    let normal = of.placed.normals[face.index];
+    let base = normal.dot(&of.placed.corners[face.index]) + of.piece.radius_m + other.piece.radius_m;
+    let (_, p, q) = incident_edge(other.placed, face.support, normal);
+    let (mut least_m, mut least_m_per_s) = (f64::INFINITY, f64::INFINITY);
+    for point in [p, q] {
+        let forced = normal.dot(&(velocity_at(other, point) - velocity_at(of, point)));
+        let speed = forced.min(speed_before_forces(of, other, face, point, near));
+        least_m = least_m.min(normal.dot(&point) - base + TICK_S * speed);
+        least_m_per_s = least_m_per_s.min(speed);
+    }
+    least_m > LEVEL_M || least_m_per_s > -MIN_SIDEWAYS_M_PER_S
+}
+
 /// Returns the speed at which the support corner of `other` leaves a face of `of`, before the forces of this tick, m/s.
 #[inline]
-fn speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, near: Near) -> f64 {
-    let point = other.placed.corners[face.support];
-    let forced = if face.of_first { near.forced_m_per_s } else { -near.forced_m_per_s };
-    of.placed.normals[face.index].dot(&(velocity_at(other, point) - velocity_at(of, point) - forced))
+fn support_speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, near: Near) -> f64 {
+    speed_before_forces(of, other, face, other.placed.corners[face.support], near)
+}
+
+/// Returns the speed at which a point of `other` leaves a face of `of`, before the forces of this tick, m/s.
+#[inline]
+fn speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, point: Vector2<f64>, near: Near) -> f64 {
+    let [a, b] = &near.forced;
+    let (of_change, other_change) = if face.of_first { (a, b) } else { (b, a) };
+    let (of, other) = (of.before(of_change), other.before(other_change));
+    of.placed.normals[face.index].dot(&(velocity_at(&other, point) - velocity_at(&of, point)))
 }
 
 /// Returns the outward normal of a face, world.

@@ -7,6 +7,8 @@
 
 mod faces;
 mod rounded;
+#[cfg(test)]
+mod tests;
 
 use crate::collide::pair_table::Pair;
 use crate::math::{cross, rotate, spin_cross};
@@ -61,6 +63,25 @@ impl<'a> PairSide<'a> {
             angular_velocity_rad_per_s,
         }
     }
+
+    /// Returns the side with its velocities before a change.
+    #[inline]
+    pub fn before(&self, change: &VelocityChange) -> Self {
+        Self {
+            velocity_m_per_s: self.velocity_m_per_s - change.linear_m_per_s,
+            angular_velocity_rad_per_s: self.angular_velocity_rad_per_s - change.angular_rad_per_s,
+            ..*self
+        }
+    }
+}
+
+/// Change of the velocities of a body.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VelocityChange {
+    /// Change of the velocity of the centre of mass, world, m/s.
+    pub linear_m_per_s: Vector2<f64>,
+    /// Change of the angular velocity, rad/s.
+    pub angular_rad_per_s: f64,
 }
 
 /// Conditions under which a pair counts as a contact in this tick.
@@ -72,15 +93,15 @@ pub struct Near {
     pub aside_m: f64,
     /// Whether a body of the pair was under contact load in the last tick.
     pub had_contact_load: bool,
-    /// Change of the velocity of the second body relative to the first by the known forces of this tick, world, m/s. Only
-    /// needed with contact load.
-    pub forced_m_per_s: Vector2<f64>,
+    /// Changes of the velocities of both bodies by the known forces of this tick. Only needed with contact load:
+    /// contacts that are not solved yet balance these forces, so that the bodies may keep their velocities.
+    pub forced: [VelocityChange; 2],
 }
 
 impl Near {
     /// Returns the conditions for a pair without contact load that no impact nearby can move sideways.
     pub fn within(margin_m: f64) -> Self {
-        Self { margin_m, aside_m: 0.0, had_contact_load: false, forced_m_per_s: Vector2::zeros() }
+        Self { margin_m, aside_m: 0.0, had_contact_load: false, forced: [VelocityChange::default(); 2] }
     }
 }
 

@@ -1,12 +1,16 @@
 //! Contact along the direction between closest features, for pairs with at least one rounded piece.
 
 use super::faces::{Face, clip, reference_face};
-use super::{ContactGeometry, Near, PairSide, corner_open};
+use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
+use crate::math::tangent_of;
 use crate::shape::closest::{Closest, Feature};
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::shape::piece::PlacedPiece;
+use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
+/// Largest distance by which round corners that slide past each other count as moving apart in a tick, m.
+const MAX_OPENING_M: f64 = 2e-5;
 /// Cosine above which an edge normal counts as parallel to a direction (within 4.5 mrad).
 const FLAT_FACING: f64 = 0.99999;
 
@@ -40,16 +44,29 @@ pub(super) fn collide_rounded(
         return Some(geometry);
     }
     let id = FeatureId { face_of: 0, face: feature_index(closest.feature_a), other: feature_index(closest.feature_b) };
+    let curved_m = if near.had_contact_load { opening_m(a, b, closest, normal, near) } else { 0.0 };
     let at = closest.on_a + normal * a.piece.radius_m;
     Some(ContactGeometry {
         normal,
         count: 1,
-        gap_m: [gap, 0.0],
+        gap_m: [gap + curved_m, 0.0],
         at_m: [at, at],
         apart_m: gap,
         id,
         ..ContactGeometry::default()
     })
+}
+
+/// Returns the distance by which two round corners that slide past each other under load move apart in this tick, m. If
+/// two points at the distance D move across it by d, their distance grows by d²/2D, which a linear gap ignores: a
+/// rounded box would hit the edge of the next tile instead of sliding onto it. The motion is the smaller one of those
+/// with and without the forces of this tick.
+fn opening_m(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: Near) -> f64 {
+    let across = tangent_of(normal);
+    let speed = |a: &PairSide, b: &PairSide| across.dot(&(velocity_at(b, closest.on_b) - velocity_at(a, closest.on_a)));
+    let (forced, before) = (speed(a, b), speed(&a.before(&near.forced[0]), &b.before(&near.forced[1])));
+    let motion_m = TICK_S * if before.abs() < forced.abs() { before } else { forced };
+    (0.5 * motion_m * motion_m / closest.distance_m).min(MAX_OPENING_M)
 }
 
 /// Returns the edge among the closest features, if there is one, and the index of the corner opposite it.
