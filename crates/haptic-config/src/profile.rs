@@ -13,7 +13,7 @@ use haptic_loop::settings::{
     MAPPING_KEYS, MappingSettings, SAFETY_KEYS, SIMULATED_ENGAGE_RAMP_S, Safety, SimulationOnly,
 };
 use nalgebra::Vector2;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Contents of a profile file.
@@ -251,6 +251,9 @@ fn cpu(section: &Section<'_>) -> Option<u32> {
     section.optional_whole("cpu", 1, 0..=1023).map(|cpu| cpu as u32)
 }
 
+/// Default address of the viewer, `listen` in `[view]`.
+pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8520);
+
 fn view(section: &Section<'_>) -> SocketAddr {
     const DEFAULT: &str = "127.0.0.1:8520";
     let text = section.text("listen", DEFAULT).unwrap_or(DEFAULT);
@@ -258,6 +261,6 @@ fn view(section: &Section<'_>) -> SocketAddr {
     text.parse().unwrap_or_else(|_| {
         let remedy = format!("write an address and a port, e.g. listen = \"{DEFAULT}\"");
         section.error("listen", format!("is not an address: {text:?}"), remedy);
-        SocketAddr::from(([127, 0, 0, 1], 8520))
+        DEFAULT_LISTEN
     })
 }

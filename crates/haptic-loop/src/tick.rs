@@ -179,6 +179,11 @@ impl HapticLoop {
         self.device.as_ref()
     }
 
+    /// Whether an emergency stop is in effect.
+    pub fn is_stopped(&self) -> bool {
+        self.guard.is_stopped()
+    }
+
     /// Counts of the guard's interventions so far.
     pub fn counters(&self) -> &GuardCounters {
         self.guard.counters()

@@ -17,7 +17,7 @@ pub const SCHEMA: &str = r#"{
   "properties": {
     "before_tick": { "type": "integer", "description": "the tick that followed" },
     "number": { "type": "integer", "description": "counts the commands of a recording, from 1" },
-    "command": { "type": "string", "enum": ["set-gains", "set-safety", "set-mapping", "pause", "resume", "step", "replace-world", "guide-hand"] },
+    "command": { "type": "string", "enum": ["set-gains", "set-safety", "set-mapping", "stop", "release", "pause", "resume", "step", "replace-world", "guide-hand"] },
     "value": { "description": "settings with the keys of the profile; number of ticks; number of the world; target of the hand in m, or null" }
   }
 }"#;

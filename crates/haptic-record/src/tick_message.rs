@@ -61,7 +61,7 @@ uint8 sent                  # 0 written, 1 busy, 2 not finite, 3 not connected, 
 uint8 phase                 # 0 waiting, 1 ramping, 2 engaged, 3 stopped
 uint8 stale
 uint8 paused
-uint8 fault                 # fault that began in this tick: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns
+uint8 fault                 # fault that began in this tick: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns, 9 late, 10 stopped
 ";
 
 /// One tick as stored in the file. Fields and units are as in [`SCHEMA`].

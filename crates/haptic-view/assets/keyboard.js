@@ -96,7 +96,8 @@ export class Keyboard {
  * @param {KeyboardEvent} event */
 function isBusy({ target, key }) {
     if (document.querySelector('dialog[open]')) return true;
-    if (!(target instanceof HTMLElement)) return false;
+    // Escape is the emergency stop, also from a field.
+    if (!(target instanceof HTMLElement) || key === 'Escape') return false;
     if (target.closest('input, textarea, select')) return true;
     return key === ' ' && Boolean(target.closest('button, label, summary'));
 }

@@ -6,6 +6,7 @@ import { Charts } from './charts.js';
 import { Connection } from './connection.js';
 import { buildCouplingPanel } from './coupling-panel.js';
 import { byId } from './dom.js';
+import { EmergencyStop } from './emergency-stop.js';
 import { Gains } from './gains.js';
 import { HandGuide } from './hand-guide.js';
 import { Histogram } from './histogram.js';
@@ -41,6 +42,7 @@ const charts = new Charts(byId('charts'), session);
 const gains = new Gains(session);
 const stability = new StabilityPlot(byId('stability'), session, gains);
 const histogram = new Histogram(byId('histogram'), session);
+const emergencyStop = new EmergencyStop(session);
 const transport = new Transport(session);
 const picker = new ScenePicker(session);
 const notices = new Notices(session);
@@ -77,7 +79,8 @@ const keyboard = new Keyboard(view, {
     f: () => view.fit(),
     s: withDaemon(() => picker.open()),
     t: () => appearance.next(),
-    escape: () => guide.release(),
+    // A hand that this page controls is simulated, so that no motor pushes.
+    escape: () => { if (guide.isHolding) guide.release(); else emergencyStop.stop(); },
     '?': openHelp,
 });
 
@@ -137,6 +140,7 @@ function frame(now) {
     textsAt = now;
     charts.showValues();
     writeReadouts();
+    emergencyStop.show();
     transport.show();
     notices.show();
 }

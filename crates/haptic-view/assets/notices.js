@@ -68,6 +68,8 @@ export class Notices {
         } else if (isOffline) {
             const problem = connection.wasConnected ? 'Connection to the daemon lost' : 'The daemon does not respond';
             this.#banner('warning', `${problem}. Reconnecting; the page shows the last data received.`);
+        } else if (state?.phase === 'stopped') {
+            this.#banner('bad', stopText(state));
         } else if (fault) {
             const remedy = state?.stale ? 'Check the cable and the power of the device.' : 'Hold the handle still.';
             this.#banner('bad', `Fault: ${sentence(fault.text)} Force is off. ${remedy}`);
@@ -122,6 +124,16 @@ export class Notices {
     }
 }
 
+/** What to do after an emergency stop. A board may have a stop of its own, which only a person at the board releases.
+ * @param {import('./protocol.js').State} state */
+function stopText({ fault }) {
+    const isOfDevice = fault?.kind === 'stopped' && fault.text.includes('of the device');
+    return isOfDevice
+        ? 'The emergency stop of the device is pressed: force is off. Release it at the device; if Stop was pressed here '
+            + 'too, press Release.'
+        : 'Emergency stop: force is off. When nobody is in danger, press Release; the force ramps up.';
+}
+
 /** @param {string} text */
 const sentence = (text) => `${text.replace(/\.$/, '')}.`;
 
@@ -142,6 +154,7 @@ const PHASES = {
  * @returns {[string, string]} */
 function phaseOf(state, isFaulty) {
     if (!state) return ['connecting', 'connecting'];
+    if (state.phase === 'stopped') return ['stopped', 'stopped'];
     if (state.paused) return ['paused', 'paused'];
     if (state.stale) return ['stale', 'no data'];
     if (state.phase === 'ramping') return ['ramping', 'ramping'];

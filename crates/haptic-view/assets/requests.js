@@ -26,13 +26,14 @@ async function errorText(response) {
  * @param {'GET'|'POST'|'PATCH'} method
  * @param {string} path
  * @param {object} [body]
+ * @param {AbortSignal} [signal] Withdraws the request.
  * @returns {Promise<any>} */
-export async function request(method, path, body) {
+export async function request(method, path, body, signal) {
     /** @type {Record<string, string>} */
     const headers = {};
     if (body) headers['Content-Type'] = 'application/json';
     if (token) headers.Authorization = `Bearer ${token}`;
-    const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) })
+    const response = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal })
         .catch(() => { throw new Error('The daemon does not respond.'); });
     if (!response.ok) throw new Error(await errorText(response));
     return response.json().catch(() => null);

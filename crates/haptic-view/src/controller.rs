@@ -43,6 +43,19 @@ pub trait Controller: Send + Sync + 'static {
     /// If the device has no simulated hand, or the loop is busy.
     fn set_hand_target(&self, target_m: Option<Vector2<f64>>) -> Result<(), ControlError>;
 
+    /// Requests an emergency stop and returns its number. Never fails and never waits; the stop takes effect in the
+    /// next tick, whatever else is pending.
+    fn stop(&self) -> u64;
+
+    /// Whether a tick has sent zero force since the stop with this number was requested.
+    fn is_stop_effective(&self, number: u64) -> bool;
+
+    /// Releases the stops requested so far; the force ramps up.
+    ///
+    /// # Errors
+    /// If the loop is busy.
+    fn release_stop(&self) -> Result<(), ControlError>;
+
     /// Pauses or resumes the world.
     ///
     /// # Errors

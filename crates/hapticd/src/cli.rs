@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use haptic_backends::KINDS;
 use haptic_backends::serial::HaplyVariant;
+use haptic_config::profile::DEFAULT_LISTEN;
 use haptic_config::setup::FileNames;
 use haptic_emulator::emergency_stop::PlannedStop;
 use haptic_emulator::emulators::{EMULATORS, Emulator};
@@ -42,8 +43,10 @@ pub enum LogFormat {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run in real time until Ctrl-C, SIGTERM or the --seconds limit.
+    /// Run in real time until Ctrl-C, SIGTERM or the --seconds limit; SIGUSR1 is an emergency stop.
     Run(RunArguments),
+    /// Stop a running daemon: zero force until the stop is released; exit code 1 if no daemon answers.
+    Stop(StopArguments),
     /// Run the same loop as fast as possible, without a clock; reproducible bit for bit.
     Simulate(SimulateArguments),
     /// Validate scene, profile, device and hand files; the file type is detected automatically.
@@ -141,6 +144,20 @@ pub struct RunArguments {
     /// Print the summary as a JSON object on standard output.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `stop`.
+#[derive(Args, Clone, Debug)]
+pub struct StopArguments {
+    /// Address and port of the daemon's viewer, as printed at its start.
+    #[arg(long, value_name = "ADDRESS", value_parser = address, default_value_t = DEFAULT_LISTEN)]
+    pub view: SocketAddr,
+    /// Release the stop; the force ramps up.
+    #[arg(long)]
+    pub release: bool,
+    /// Token in the printed address, if the viewer listens beyond this machine. A stop from this machine needs none.
+    #[arg(long)]
+    pub token: Option<String>,
 }
 
 /// Arguments of `simulate`.

@@ -41,6 +41,7 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => commands::run::run(&RunArguments::default()),
         Some(Command::Run(arguments)) => commands::run::run(arguments),
+        Some(Command::Stop(arguments)) => commands::stop::stop(arguments),
         Some(Command::Simulate(arguments)) => commands::simulate::simulate(arguments),
         Some(Command::Check(arguments)) => commands::check::check(arguments),
         Some(Command::Bench(arguments)) => commands::bench::bench(arguments),

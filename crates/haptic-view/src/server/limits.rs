@@ -4,6 +4,14 @@ use std::time::Duration;
 
 /// Maximum number of concurrent connections. A browser opens up to six. Further connections receive status 503.
 pub const MAX_CONNECTIONS: usize = 64;
+/// Number of further connections on which only an emergency stop is served, so that a full server accepts one.
+pub const STOP_CONNECTIONS: usize = 8;
+/// Maximum time for the headers of a request on such a connection.
+pub const STOP_HEADER_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum time for the loop to confirm an emergency stop. It needs one tick; the `hapticd stop` command waits for 1 s.
+pub const STOP_TIMEOUT: Duration = Duration::from_millis(500);
+/// Interval at which a request checks for that confirmation.
+pub const STOP_POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Maximum number of concurrent streams.
 pub const MAX_STREAMS: usize = 16;
 /// Maximum total size of a request's headers, bytes.

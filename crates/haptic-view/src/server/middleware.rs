@@ -26,12 +26,27 @@ const SECURITY_HEADERS: [(&str, &str); 6] = [
     ("cross-origin-opener-policy", "same-origin"),
 ];
 
+/// Path of the emergency stop.
+pub const STOP_PATH: &str = "/api/stop";
+
+/// What the requests of a connection are checked against.
+#[derive(Clone)]
+pub struct Gate {
+    /// State of the server.
+    pub shared: Arc<Shared>,
+    /// Whether the client is on this machine, so that an emergency stop needs no token.
+    pub is_local: bool,
+    /// Whether only an emergency stop is served, because all other connections are in use.
+    pub stops_only: bool,
+}
+
 /// Passes a request to its route, with a time limit, or rejects it.
-pub async fn check_request(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+pub async fn check_request(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let shared = &gate.shared;
     shared.counters.requests.fetch_add(1, Ordering::Relaxed);
     let summary = format!("{} {}", request.method(), request.uri().path());
     let is_traversal = is_path_traversal(request.uri().path());
-    let mut response = match check(&shared, &request) {
+    let mut response = match check(&gate, &request) {
         Ok(()) => respond_in_time(request, next).await,
         Err(error) => error.into_response(),
     };
@@ -44,8 +59,18 @@ pub async fn check_request(State(shared): State<Arc<Shared>>, request: Request, 
     response
 }
 
-fn check(shared: &Shared, request: &Request) -> Result<(), HttpError> {
-    shared.policy.check(request.uri(), request.headers())?;
+fn check(gate: &Gate, request: &Request) -> Result<(), HttpError> {
+    let shared = &gate.shared;
+    let is_stop = request.method() == Method::POST && request.uri().path() == STOP_PATH;
+    shared.policy.check(request.uri(), request.headers(), is_stop && gate.is_local)?;
+    if is_stop {
+        // Neither a busy server nor a strange body rejects an emergency stop.
+        return Ok(());
+    }
+    if gate.stops_only {
+        let text = "too many connections; close some and try again";
+        return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, text));
+    }
     check_length(request.headers())?;
     let changes_something = !matches!(*request.method(), Method::GET | Method::HEAD);
     if !shared.admits(changes_something) {

@@ -26,11 +26,11 @@ impl AccessPolicy {
         Self { host_name: token.is_some().then(host_name).flatten(), token }
     }
 
-    /// Checks `Host`, `Origin`, the requesting site and the token of a request.
+    /// Checks `Host`, `Origin`, the requesting site and the token of a request, which is not needed if `is_exempt`.
     ///
     /// # Errors
     /// 403 for a foreign host, origin or site; 401 for a missing or wrong token.
-    pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpError> {
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap, is_exempt: bool) -> Result<(), HttpError> {
         let Some(host) = single(headers, &HOST).filter(|host| self.is_own_host(host)) else {
             return forbidden("Host names another machine; use the address that was printed at start");
         };
@@ -44,7 +44,8 @@ impl AccessPolicy {
         if is_data && comes_from_another_site(headers) {
             return forbidden("the request comes from another site");
         }
-        if is_data && self.token.as_ref().is_some_and(|token| !has_token(token, uri, headers)) {
+        let needs_token = is_data && !is_exempt;
+        if needs_token && self.token.as_ref().is_some_and(|token| !has_token(token, uri, headers)) {
             let text = "a token is required: send the one printed at start as Authorization: Bearer TOKEN";
             return Err(HttpError::new(StatusCode::UNAUTHORIZED, text));
         }
@@ -119,7 +120,7 @@ mod tests {
     }
 
     fn status(policy: &AccessPolicy, uri: &'static str, pairs: &[(&'static str, &'static str)]) -> u16 {
-        let outcome = policy.check(&Uri::from_static(uri), &headers(pairs));
+        let outcome = policy.check(&Uri::from_static(uri), &headers(pairs), false);
         outcome.map_or_else(|error| error.status.as_u16(), |()| 200)
     }
 
@@ -167,7 +168,7 @@ mod tests {
     fn a_repeated_header_and_a_request_line_for_another_host_are_rejected() {
         let mut doubled = headers(&[("host", "localhost:8520")]);
         doubled.append(HOST, HeaderValue::from_static("evil.example"));
-        assert!(here().check(&Uri::from_static("/"), &doubled).is_err());
+        assert!(here().check(&Uri::from_static("/"), &doubled, false).is_err());
         assert_eq!(status(&here(), "http://evil.example/api/state", &[("host", "localhost:8520")]), 403);
     }
 
@@ -182,6 +183,18 @@ mod tests {
         for wrong in ["Bearer 0123abce", "Bearer 0123abc", "Bearer ", "Basic 0123abcd"] {
             assert_eq!(status(&beyond(), "/api/state", &[host, ("authorization", wrong)]), 401, "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_exempt_request_needs_no_token_but_the_right_host_and_origin() {
+        let check = |pairs: &[(&'static str, &'static str)]| {
+            beyond().check(&Uri::from_static("/api/stop"), &headers(pairs), true).map_err(|error| error.status.as_u16())
+        };
+        let host = ("host", "127.0.0.1:8520");
+        assert_eq!(check(&[host]), Ok(()));
+        assert_eq!(check(&[("host", "evil.example")]), Err(403));
+        assert_eq!(check(&[host, ("origin", "http://evil.example")]), Err(403));
+        assert_eq!(check(&[host, ("sec-fetch-site", "cross-site")]), Err(403));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! HTTP API of the viewer.
 
-use super::limits::{FRAMES_HZ, MAX_BODY_BYTES, MAX_STEP_TICKS};
+use super::limits::{FRAMES_HZ, MAX_BODY_BYTES, MAX_STEP_TICKS, STOP_POLL_INTERVAL, STOP_TIMEOUT};
+use super::middleware::{Gate, STOP_PATH};
 use super::response::{HttpError, UniqueKeys, json, json_text, parse, text};
 use super::shared::Shared;
 use super::{assets, metrics, middleware, stream};
@@ -17,14 +18,18 @@ use axum::response::Response;
 use axum::routing::{get, patch, post};
 use serde::Deserialize;
 use std::sync::Arc;
+use std::time::Instant;
 
 type Context = State<Arc<Shared>>;
 type Reply = Result<Response, HttpError>;
 type Body = Result<Bytes, BytesRejection>;
 
 /// Returns the router with all routes, behind the checks of [`middleware`].
-pub fn routes(shared: Arc<Shared>) -> Router {
+pub fn routes(gate: Gate) -> Router {
+    let shared = gate.shared.clone();
     Router::new()
+        .route(STOP_PATH, post(stop))
+        .route("/api/stop/release", post(release_stop))
         .route("/api/scene", get(scene).post(change_scene))
         .route("/api/scenes", get(scenes))
         .route("/api/scenes/{picture}", get(thumbnail))
@@ -43,7 +48,7 @@ pub fn routes(shared: Arc<Shared>) -> Router {
         .fallback(page)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(axum::middleware::from_fn_with_state(shared.clone(), middleware::check_request))
+        .layer(axum::middleware::from_fn_with_state(gate, middleware::check_request))
         .with_state(shared)
 }
 
@@ -149,6 +154,26 @@ async fn reset(State(shared): Context, body: Body) -> Reply {
     let EmptyRequest {} = parse(&read_body(body)?, "{}")?;
     run_blocking(&shared, |controller| controller.reset()).await??;
     Ok(json(&serde_json::json!({})))
+}
+
+/// Stops, whatever the body of the request is, and responds once the loop has sent zero force.
+async fn stop(State(shared): Context) -> Reply {
+    let number = shared.controller.stop();
+    let requested = Instant::now();
+    while !shared.controller.is_stop_effective(number) {
+        if requested.elapsed() > STOP_TIMEOUT {
+            let text = "the loop does not respond; the stop takes effect in its next tick; switch the device off";
+            return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, text));
+        }
+        tokio::time::sleep(STOP_POLL_INTERVAL).await;
+    }
+    Ok(json(&serde_json::json!({ "stopped": true })))
+}
+
+async fn release_stop(State(shared): Context, body: Body) -> Reply {
+    let EmptyRequest {} = parse(&read_body(body)?, "{}")?;
+    shared.controller.release_stop()?;
+    Ok(json(&serde_json::json!({ "stopped": false })))
 }
 
 #[derive(Deserialize)]

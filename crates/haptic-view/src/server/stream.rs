@@ -51,6 +51,8 @@ enum ClientMessage {
         #[serde(deserialize_with = "Option::deserialize")]
         position_m: Option<[f64; 2]>,
     },
+    /// Emergency stop.
+    Stop {},
 }
 
 struct Stream {
@@ -201,6 +203,11 @@ impl Stream {
     async fn handle_text(&mut self, text: &str) -> Outcome {
         let is_admitted = self.messages.admits(Instant::now());
         match serde_json::from_str(text) {
+            // The state shows the effect. The rate limit does not apply.
+            Ok(ClientMessage::Stop {}) => {
+                self.shared.controller.stop();
+                Ok(())
+            }
             Ok(ClientMessage::Hand { position_m: None }) => self.report(self.shared.hand.release(self.id)).await,
             // Above the rate limit, a target is dropped; the next one replaces it.
             Ok(ClientMessage::Hand { .. }) if !is_admitted => Ok(()),

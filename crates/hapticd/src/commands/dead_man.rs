@@ -6,6 +6,7 @@ use haptic_backends::serial::dead_man;
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs the command. Heartbeats arrive on standard input; standard output is the port of the device.
@@ -14,6 +15,8 @@ use std::time::Duration;
 /// If the stop frame is not a hexadecimal string, or the device is gone.
 pub fn dead_man(arguments: &DeadManArguments) -> Result<(), Failure> {
     let stop_frame = decode_hex(&arguments.stop_frame)?;
+    // `pkill -USR1 hapticd`, an emergency stop of every daemon, must not end this process.
+    signal_hook::flag::register(signal_hook::consts::SIGUSR1, Arc::default())?;
     let timeout = Duration::from_millis(arguments.timeout_ms);
     // Rust's standard output is line-buffered; the port must receive its bytes at once.
     let port = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);

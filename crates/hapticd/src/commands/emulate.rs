@@ -21,7 +21,7 @@ use std::time::Duration;
 pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     let (mut board, options) = (board(arguments)?, serve_options(arguments));
     file_use(arguments)?.writes("--trace", arguments.trace.as_deref()).check()?;
-    let (signals, link) = (Signals::register()?, arguments.link.display());
+    let (signals, link) = (Signals::register_without_stop()?, arguments.link.display());
     let stop = Arc::clone(&signals.stop);
     // The emulation continues when its output is no longer read.
     let mut log = |seconds: f64, text: &str| drop(print_line(&format!("{seconds:.6} {text}")));

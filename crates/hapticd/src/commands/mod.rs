@@ -13,6 +13,7 @@ pub mod replay;
 pub mod report;
 pub mod run;
 pub mod simulate;
+pub mod stop;
 pub mod zwidth;
 
 use crate::failure::Failure;

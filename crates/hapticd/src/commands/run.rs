@@ -30,7 +30,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let signals = Signals::register()?;
     let listener = viewer::listen(arguments, setup.profile.view_listen);
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
-    tracing::info!("Running scene \"{scene}\" on a {name} at 1 kHz; Ctrl-C stops it");
+    tracing::info!("Running scene \"{scene}\" on a {name} at 1 kHz; Ctrl-C ends it, SIGUSR1 is an emergency stop");
     warn_of_slow_service(&setup);
     if let Some(text) = warning {
         tracing::warn!("{text}");

@@ -1,10 +1,13 @@
-//! Parts shared by the daemon and the viewer: requests to the loop, events from the loop, and recordings.
+//! Parts shared by the daemon and the viewer: requests to the loop, the emergency stop, events from the loop, and
+//! recordings.
 //!
 //! Ordinary threads hold the ends of the queues in [`LoopHandles`]; the real-time thread holds the other ends.
 
+mod emergency_stop;
 pub mod recording;
 mod state_folder;
 
+pub use emergency_stop::{EmergencyStop, StopReceiver};
 pub use recording::Recording;
 pub use state_folder::state_folder;
 
@@ -41,6 +44,11 @@ pub enum LoopRequest {
     Record(Box<Tap>),
     /// Ends the active recording.
     StopRecording,
+    /// Releases the emergency stop with this number, unless another stop was requested after it.
+    Release {
+        /// Number of the newest stop when the release was requested.
+        stop: u64,
+    },
 }
 
 impl std::fmt::Debug for LoopRequest {
@@ -51,6 +59,7 @@ impl std::fmt::Debug for LoopRequest {
             Self::Switch { .. } => f.write_str("Switch"),
             Self::Record(_) => f.write_str("Record"),
             Self::StopRecording => f.write_str("StopRecording"),
+            Self::Release { stop } => f.debug_struct("Release").field("stop", stop).finish(),
         }
     }
 }
@@ -64,6 +73,11 @@ pub enum LoopEvent {
         tick: u64,
         /// The fault.
         fault: Fault,
+    },
+    /// An emergency stop was released.
+    Released {
+        /// Last tick of the stop.
+        tick: u64,
     },
     /// A tick ran late.
     Late {
@@ -84,6 +98,8 @@ pub enum LoopEvent {
 pub struct LoopHandles {
     /// Sender of requests to the loop.
     pub requests: CommandSender<LoopRequest>,
+    /// Emergency stop of the loop.
+    pub emergency_stop: EmergencyStop,
     /// Reader of events from the loop.
     pub events: RingReader<LoopEvent>,
     /// Reader of the newest snapshot.

@@ -1,6 +1,6 @@
 //! Body of the real-time thread: owns the loop and the device, applies requests, emits events and never waits.
 
-use crate::control::{LoopEvent, LoopHandles, LoopRequest, publish_to_latest};
+use crate::control::{EmergencyStop, LoopEvent, LoopHandles, LoopRequest, StopReceiver, publish_to_latest};
 use crate::figures::RunExtremes;
 use crate::realtime_setup::Periodic;
 use haptic_device::MonotonicNs;
@@ -29,6 +29,7 @@ pub struct LoopBody {
     pub(super) rendering: HapticLoop,
     pub(super) extremes: RunExtremes,
     requests: CommandReceiver<LoopRequest>,
+    emergency_stop: StopReceiver,
     events: RingWriter<LoopEvent>,
     longest_tick_ns: Arc<AtomicU64>,
     /// Number of periods since the start, run or skipped.
@@ -65,6 +66,7 @@ impl LoopBody {
         mut rendering: HapticLoop,
         periods: Option<u64>,
         (requests, request_receiver): (CommandSender<LoopRequest>, CommandReceiver<LoopRequest>),
+        emergency_stop: EmergencyStop,
     ) -> (Self, LoopHandles) {
         let (event_writer, events) = ring(EVENT_CAPACITY);
         let (publisher, snapshots) = publish_to_latest(rendering.world());
@@ -74,13 +76,14 @@ impl LoopBody {
             rendering,
             extremes: RunExtremes::default(),
             requests: request_receiver,
+            emergency_stop: StopReceiver::new(emergency_stop.clone()),
             events: event_writer,
             longest_tick_ns: longest_tick_ns.clone(),
             elapsed: 0,
             periods: periods.unwrap_or(u64::MAX),
             taps: Taps::default(),
         };
-        (body, LoopHandles { requests, events, snapshots, longest_tick_ns })
+        (body, LoopHandles { requests, emergency_stop, events, snapshots, longest_tick_ns })
     }
 
     /// Starts recording to `tap` with the next tick.
@@ -103,6 +106,16 @@ impl LoopBody {
         }
     }
 
+    /// Applies a requested emergency stop, before and whatever else is pending. Returns whether it began now; a stop
+    /// that is repeated changes nothing.
+    fn apply_emergency_stop(&mut self) -> bool {
+        let begins = self.emergency_stop.poll() && !self.rendering.is_stopped();
+        if begins {
+            apply(Command::Stop, &mut self.rendering, &mut self.taps, &mut self.events);
+        }
+        begins
+    }
+
     /// Applies pending requests. Requests wait while the event ring lacks space for the values they replace.
     fn apply_requests(&mut self) {
         if self.events.room() < EVENT_RESERVE {
@@ -119,18 +132,29 @@ impl LoopBody {
                 }
                 LoopRequest::Record(tap) => retire(self.taps.begin(tap, &self.rendering), &mut self.events),
                 LoopRequest::StopRecording => retire(self.taps.recording.take(), &mut self.events),
+                LoopRequest::Release { stop } => {
+                    if self.rendering.is_stopped() && self.emergency_stop.permits_release(stop) {
+                        apply(Command::Release, &mut self.rendering, &mut self.taps, &mut self.events);
+                        let tick = self.rendering.last().tick;
+                        self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Released { tick });
+                    }
+                }
             }
         }
     }
 }
 
 impl Periodic for LoopBody {
-    /// Real-time: at most `REQUESTS_PER_TICK` requests and one tick of the loop.
+    /// Real-time: at most one emergency stop or `REQUESTS_PER_TICK` requests, and one tick of the loop.
     fn tick(&mut self, wake: Wake) -> ControlFlow<()> {
-        self.apply_requests();
+        // Requests wait for the next tick, so that a release never hides the stop before it.
+        if !self.apply_emergency_stop() {
+            self.apply_requests();
+        }
         self.update_longest_tick(wake.previous_compute_ns);
         let skipped = u32::try_from(wake.skipped).unwrap_or(u32::MAX);
         let report = self.rendering.tick(MonotonicNs(wake.now_ns), skipped);
+        self.emergency_stop.confirm();
         self.extremes.add(report);
         if let Some(fault) = report.fault {
             self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Fault { tick: report.tick, fault });
@@ -180,3 +204,6 @@ fn retire(tap: Option<Box<Tap>>, events: &mut RingWriter<LoopEvent>) {
         events.push(LoopEvent::OldTap(tap));
     }
 }
+
+#[cfg(test)]
+mod tests;

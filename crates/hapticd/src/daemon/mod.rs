@@ -16,7 +16,7 @@ pub mod supervisor;
 mod viewer_link;
 
 use crate::cli::{InputArguments, RecordArguments};
-use crate::control::{Recording, request_queue};
+use crate::control::{EmergencyStop, Recording, request_queue};
 use crate::failure::Failure;
 use crate::realtime_setup::rights::Rights;
 use crate::realtime_setup::signals::Signals;
@@ -90,11 +90,13 @@ pub fn run(
     let rights = Rights { is_hardware: device.identity().kind.is_hardware, allow_no_rt: options.allow_no_rt };
     let recording = Recording::new(&setup, device.as_ref(), &options.recording);
     let (requests, request_receiver) = request_queue();
-    let session = options
-        .listener
-        .is_some()
-        .then(|| ViewerSession::new(&setup, &device.identity().name, requests.clone(), recording.clone()));
-    let (mut body, handles) = LoopBody::new(setup.into_loop(device)?, options.periods, (requests, request_receiver));
+    let emergency_stop = EmergencyStop::new(signals.emergency_stop.clone());
+    let session = options.listener.is_some().then(|| {
+        let name = &device.identity().name;
+        ViewerSession::new(&setup, name, requests.clone(), emergency_stop.clone(), recording.clone())
+    });
+    let queue = (requests, request_receiver);
+    let (mut body, handles) = LoopBody::new(setup.into_loop(device)?, options.periods, queue, emergency_stop);
     if let Some(file) = &options.recording.record {
         body.record_to(recording.begin(file)?);
     }

@@ -13,7 +13,7 @@ use crate::status::Status;
 use crate::summary::Summary;
 use crate::terminal::UserAction;
 use haptic_loop::black_box::BlackBox;
-use haptic_loop::fault::FaultRecord;
+use haptic_loop::fault::{Fault, FaultRecord};
 use haptic_realtime::exchange::{LatestReader, TrySendError};
 use haptic_realtime::runner::{LoopExit, LoopTiming};
 use std::sync::atomic::Ordering;
@@ -134,15 +134,30 @@ impl Supervisor {
             viewer.apply_switch(&mut self.handles, &mut self.status);
             viewer.publish(&mut self.handles, &mut self.timing);
         }
-        if self.status.show(self.handles.snapshots.read(), self.timing.read()) == UserAction::End {
-            signals.stop.store(true, Ordering::Relaxed);
+        let action = self.status.show(self.handles.snapshots.read(), self.timing.read());
+        self.act(action, signals);
+    }
+
+    fn act(&self, action: UserAction, signals: &Signals) {
+        match action {
+            UserAction::Continue => {}
+            UserAction::Stop => _ = self.handles.emergency_stop.request(),
+            UserAction::Release => {
+                if let Err(error) = self.handles.emergency_stop.release(&self.handles.requests) {
+                    tracing::warn!("the emergency stop was not released: {error}");
+                }
+            }
+            UserAction::End => signals.stop.store(true, Ordering::Relaxed),
         }
     }
 
     fn drain_events(&mut self) {
         while let Some(event) = self.handles.events.pop() {
             match event {
-                LoopEvent::Fault { tick, fault } => self.add_fault(FaultRecord::new(tick, &fault)),
+                LoopEvent::Fault { tick, fault } => self.add_fault(tick, &fault),
+                LoopEvent::Released { tick } => {
+                    tracing::info!("emergency stop released after tick {tick}; force ramping up");
+                }
                 LoopEvent::Late { skipped } => self.late_ticks.add(skipped),
                 LoopEvent::BlackBox(black_box) => self.write_black_box(black_box),
                 LoopEvent::OldWorld(world) => drop(world),
@@ -155,14 +170,29 @@ impl Supervisor {
         }
     }
 
-    fn add_fault(&mut self, fault: FaultRecord) {
-        tracing::warn!("fault in tick {}: {}; force off, re-engaging", fault.tick, fault.text);
+    fn add_fault(&mut self, tick: u64, fault: &Fault) {
+        let record = FaultRecord::new(tick, fault);
+        match fault {
+            Fault::Stopped => tracing::warn!("emergency stop in tick {tick}, force off; {}", self.release_advice()),
+            _ => tracing::warn!("fault in tick {tick}: {}; force off, re-engaging", record.text),
+        }
         if let Some(viewer) = &mut self.viewer {
-            viewer.add_fault(&fault);
+            viewer.add_fault(&record);
         }
         if self.faults.len() < MAX_LISTED_FAULTS {
-            self.faults.push(fault);
+            self.faults.push(record);
         }
+    }
+
+    /// Returns the ways to release an emergency stop of this run.
+    fn release_advice(&self) -> String {
+        let page = self.viewer.as_ref().map(|viewer| format!("Release on the page, `{}`", viewer.release_command()));
+        let key = matches!(self.status, Status::Picture(_)).then(|| "r in the terminal".to_owned());
+        let ways: Vec<String> = [page, key].into_iter().flatten().collect();
+        if ways.is_empty() {
+            return "it cannot be released without a viewer or a terminal; end the run with SIGTERM".to_owned();
+        }
+        format!("release it with {}", ways.join(" or "))
     }
 
     fn write_black_box(&mut self, black_box: Box<BlackBox>) {

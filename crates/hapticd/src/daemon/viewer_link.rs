@@ -4,9 +4,9 @@ use super::loop_body::LoopBody;
 use crate::control::LoopHandles;
 use crate::realtime_setup::RealtimeLoop;
 use crate::status::Status;
-use crate::viewer::ViewerSession;
 use crate::viewer::observer::Observer;
 use crate::viewer::timing::timing_message;
+use crate::viewer::{ViewerSession, release_command};
 
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
@@ -21,6 +21,8 @@ use std::sync::atomic::Ordering;
 pub struct ViewerLink {
     session: Arc<ViewerSession>,
     observer: Observer,
+    /// Command that releases an emergency stop.
+    release_command: String,
     /// Server that stops when dropped; `None` if it could not be started.
     _viewer: Option<Viewer>,
 }
@@ -30,9 +32,16 @@ impl ViewerLink {
     pub fn start(listener: Listener, session: ViewerSession, running: &RealtimeLoop<LoopBody>) -> Self {
         let session = Arc::new(session);
         let (scene_id, scene) = session.scene();
+        let release_command = release_command(listener.address(), listener.token().is_some());
         let served = Viewer::serve(listener, session.telemetry.clone(), session.clone(), running.granted().cpu);
         let warn = |error: &std::io::Error| tracing::warn!("viewer disabled: cannot start its thread: {error}");
-        Self { observer: Observer::new(scene_id, &scene), session, _viewer: served.inspect_err(warn).ok() }
+        let observer = Observer::new(scene_id, &scene);
+        Self { session, observer, release_command, _viewer: served.inspect_err(warn).ok() }
+    }
+
+    /// Returns the command that releases an emergency stop of this daemon.
+    pub fn release_command(&self) -> &str {
+        &self.release_command
     }
 
     /// Sends a command to the loop and updates the settings shown in the viewer.

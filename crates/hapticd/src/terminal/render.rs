@@ -5,6 +5,7 @@ use super::frame::{FIGURES, Frame};
 use super::paint::paint;
 use haptic_draw::colour::Rgb;
 use haptic_draw::view::SceneView;
+use haptic_loop::engagement::Phase;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -21,6 +22,10 @@ const MIN_ROWS: u16 = 4;
 const BRIGHT: Color = Color::Rgb(0xf8, 0xf9, 0xfa);
 const DIM: Color = Color::Rgb(0x8d, 0x99, 0xae);
 const WARNING: Color = Color::Rgb(0xff, 0xd1, 0x66);
+const STOPPED: Color = Color::Rgb(0xff, 0x4d, 0x4d);
+
+/// Width of the title without the keys, columns.
+const TITLE_COLUMNS: u16 = 30;
 
 /// Position of each part of the screen.
 struct Layout {
@@ -38,7 +43,7 @@ pub fn render(view: &SceneView, frame: &Frame, area: Rect) -> Buffer {
     let layout = lay_out(area, frame);
     write_title(&mut buffer, layout.title, frame);
     draw_picture(&mut buffer, layout.picture, view, frame);
-    let caption = Style::new().fg(BRIGHT).add_modifier(Modifier::BOLD);
+    let caption = Style::new().fg(if is_stopped(frame) { STOPPED } else { BRIGHT }).add_modifier(Modifier::BOLD);
     write(&mut buffer, layout.caption, 1, &frame.caption, caption);
     write_address(&mut buffer, layout.address, frame);
     write_figures(&mut buffer, layout.figures, frame);
@@ -113,11 +118,23 @@ fn figure_rows(width: u16) -> u16 {
 
 fn write_title(buffer: &mut Buffer, line: Rect, frame: &Frame) {
     write(buffer, line, 1, "hapticd", Style::new().fg(BRIGHT).add_modifier(Modifier::BOLD));
-    write(buffer, line, 10, &format!("{:.1} s  {}", frame.figures.elapsed_s, frame.phase), Style::new().fg(DIM));
-    let hint = "q quits";
-    if line.width > 40 {
-        write(buffer, line, line.width - hint.len() as u16 - 1, hint, Style::new().fg(DIM));
+    let elapsed = format!("{:.1} s  ", frame.figures.elapsed_s);
+    write(buffer, line, 10, &elapsed, Style::new().fg(DIM));
+    let alarm = Style::new().fg(STOPPED).add_modifier(Modifier::BOLD);
+    let (phase, keys) = if is_stopped(frame) {
+        (alarm, ["r releases  q quits", "r releases"])
+    } else {
+        (Style::new().fg(DIM), ["s emergency stop  q quits", "s stops"])
+    };
+    write(buffer, line, 10 + elapsed.len() as u16, frame.phase, phase);
+    let fitting = keys.iter().find(|keys| line.width > TITLE_COLUMNS + keys.len() as u16 + 1);
+    if let Some(keys) = fitting {
+        write(buffer, line, line.width - keys.len() as u16 - 1, keys, Style::new().fg(DIM));
     }
+}
+
+fn is_stopped(frame: &Frame) -> bool {
+    frame.phase == Phase::Stopped.name()
 }
 
 fn write_figures(buffer: &mut Buffer, area: Rect, frame: &Frame) {

@@ -18,11 +18,15 @@ use std::time::{Duration, Instant};
 /// Minimum time between two pictures, for at most 30 per second.
 const BETWEEN_PICTURES: Duration = Duration::from_millis(33);
 
-/// A request made by the user with a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A request made by the user with a key, from the least to the most important.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UserAction {
     /// No request; the run continues.
     Continue,
+    /// Request to release an emergency stop: r.
+    Release,
+    /// Request for an emergency stop: s or Space.
+    Stop,
     /// Request to end the run: q, Escape or Ctrl-C.
     End,
 }
@@ -44,7 +48,8 @@ pub struct Screen {
     address: Option<String>,
     colours: Colours,
     shown: Option<Instant>,
-    action: UserAction,
+    /// Whether the user has requested the end of the run.
+    is_ending: bool,
 }
 
 impl Screen {
@@ -62,8 +67,8 @@ impl Screen {
         let terminal = ratatui::try_init()?;
         log_lines::begin();
         let builder = FrameBuilder::new(SceneView::new(scene));
-        let (colours, shown, action) = (colours_of_terminal(), None, UserAction::Continue);
-        Ok(Some(Self { terminal, builder, address, colours, shown, action }))
+        let (colours, shown, is_ending) = (colours_of_terminal(), None, false);
+        Ok(Some(Self { terminal, builder, address, colours, shown, is_ending }))
     }
 
     /// Replaces the displayed scene.
@@ -77,11 +82,12 @@ impl Screen {
     /// # Errors
     /// If the terminal can no longer be used.
     pub fn show(&mut self, snapshot: &Snapshot, figures: &LoopTiming) -> io::Result<UserAction> {
-        if self.shown.is_some_and(|shown| shown.elapsed() < BETWEEN_PICTURES) {
-            return Ok(self.action);
+        // Keys are read before every picture, and also between pictures, because an emergency stop is urgent.
+        let action = self.read_keys()?;
+        if action == UserAction::Stop || self.shown.is_some_and(|shown| shown.elapsed() < BETWEEN_PICTURES) {
+            return Ok(action);
         }
         self.shown = Some(Instant::now());
-        self.read_keys()?;
         let mut frame = self.builder.observe(snapshot, figures, log_lines::newest());
         frame.address.clone_from(&self.address);
         let (view, colours) = (self.builder.view(), self.colours);
@@ -90,18 +96,19 @@ impl Screen {
             reduce(&mut picture, colours);
             *target.buffer_mut() = picture;
         })?;
-        Ok(self.action)
+        Ok(action)
     }
 
-    fn read_keys(&mut self) -> io::Result<()> {
+    /// Returns the most important request of the keys pressed since the last call. A request to end the run lasts.
+    fn read_keys(&mut self) -> io::Result<UserAction> {
+        let mut action = if self.is_ending { UserAction::End } else { UserAction::Continue };
         while event::poll(Duration::ZERO)? {
-            if let Event::Key(key) = event::read()?
-                && asks_to_end(&key)
-            {
-                self.action = UserAction::End;
+            if let Event::Key(key) = event::read()? {
+                action = action.max(action_of(&key));
             }
         }
-        Ok(())
+        self.is_ending = action == UserAction::End;
+        Ok(action)
     }
 }
 
@@ -117,11 +124,16 @@ impl Drop for Screen {
     }
 }
 
-/// Whether a key ends the run. In raw mode, Ctrl-C arrives as a key event.
-fn asks_to_end(key: &KeyEvent) -> bool {
-    let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-    let is_quit = matches!(key.code, KeyCode::Char('q' | 'Q') | KeyCode::Esc);
-    key.kind != KeyEventKind::Release && (is_interrupt || is_quit)
+/// Returns the request of a key. In raw mode, Ctrl-C arrives as a key event. Modifiers do not matter for a stop.
+fn action_of(key: &KeyEvent) -> UserAction {
+    match key.code {
+        _ if key.kind == KeyEventKind::Release => UserAction::Continue,
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => UserAction::End,
+        KeyCode::Char('q' | 'Q') | KeyCode::Esc => UserAction::End,
+        KeyCode::Char('s' | 'S' | ' ') => UserAction::Stop,
+        KeyCode::Char('r' | 'R') if key.kind == KeyEventKind::Press => UserAction::Release,
+        _ => UserAction::Continue,
+    }
 }
 
 fn colours_of_terminal() -> Colours {
@@ -156,10 +168,22 @@ mod tests {
 
     #[test]
     fn q_escape_and_control_c_end_and_others_do_not() {
-        let key = |code, modifiers| asks_to_end(&KeyEvent::new(code, modifiers));
-        assert!(key(KeyCode::Char('q'), KeyModifiers::NONE) && key(KeyCode::Esc, KeyModifiers::NONE));
-        assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
-        assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE) && !key(KeyCode::Enter, KeyModifiers::NONE));
+        let ends = |code, modifiers| action_of(&KeyEvent::new(code, modifiers)) == UserAction::End;
+        assert!(ends(KeyCode::Char('q'), KeyModifiers::NONE) && ends(KeyCode::Esc, KeyModifiers::NONE));
+        assert!(ends(KeyCode::Char('c'), KeyModifiers::CONTROL));
+        assert!(!ends(KeyCode::Char('c'), KeyModifiers::NONE) && !ends(KeyCode::Enter, KeyModifiers::NONE));
+    }
+
+    #[test]
+    fn s_and_space_stop_r_releases_and_a_stop_outweighs_a_release() {
+        let action = |letter| action_of(&KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE));
+        assert_eq!(['s', 'S', ' '].map(action), [UserAction::Stop; 3]);
+        assert_eq!(action('r'), UserAction::Release);
+        assert_eq!(action('x'), UserAction::Continue);
+        let up = KeyEvent::new_with_kind(KeyCode::Char('s'), KeyModifiers::NONE, KeyEventKind::Release);
+        assert_eq!(action_of(&up), UserAction::Continue);
+        assert_eq!(UserAction::Release.max(UserAction::Stop), UserAction::Stop);
+        assert_eq!(UserAction::End.max(UserAction::Stop), UserAction::End, "the end of the run also ends the force");
     }
 
     #[test]

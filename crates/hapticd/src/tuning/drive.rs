@@ -41,7 +41,7 @@ pub fn run<M: Measurement + Send + 'static>(
         let end = run_in_virtual_time(&mut measurement, &mut device);
         return Ok((measurement, end));
     }
-    let signals = Signals::register()?;
+    let signals = Signals::register_without_stop()?;
     run_on_the_wall_clock(measurement, device, allow_no_rt, &Console::with_keys(), &signals.stop)
 }
 

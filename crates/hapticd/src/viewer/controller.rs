@@ -27,6 +27,18 @@ impl Controller for ViewerSession {
         self.apply(Command::GuideHand(target_m))
     }
 
+    fn stop(&self) -> u64 {
+        self.emergency_stop.request()
+    }
+
+    fn is_stop_effective(&self, number: u64) -> bool {
+        self.emergency_stop.is_effective(number)
+    }
+
+    fn release_stop(&self) -> Result<(), ControlError> {
+        ViewerSession::release_stop(self)
+    }
+
     fn pause(&self, paused: bool) -> Result<(), ControlError> {
         self.apply(if paused { Command::Pause } else { Command::Resume })
     }

@@ -21,8 +21,9 @@ pub use session::ViewerSession;
 
 use crate::cli::RunArguments;
 use crate::log::USER_TARGET;
+use haptic_config::profile::DEFAULT_LISTEN;
 use haptic_view::Listener;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Binds the viewer's address and logs it. Returns `None` with `--no-view` or if the address cannot be bound.
 pub fn listen(arguments: &RunArguments, in_profile: SocketAddr) -> Option<Listener> {
@@ -41,6 +42,20 @@ pub fn listen(arguments: &RunArguments, in_profile: SocketAddr) -> Option<Listen
             None
         }
     }
+}
+
+/// Returns the address at which this machine reaches a viewer that listens on `address`.
+pub fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
+    SocketAddr::new(ip, address.port())
+}
+
+/// Returns the command that releases an emergency stop of the daemon whose viewer listens on `address`.
+pub fn release_command(address: SocketAddr, needs_token: bool) -> String {
+    let address = reachable(address);
+    let view = if address == DEFAULT_LISTEN { String::new() } else { format!(" --view {address}") };
+    let token = if needs_token { " --token TOKEN" } else { "" };
+    format!("hapticd stop --release{view}{token}")
 }
 
 fn announce(listener: &Listener, wanted: SocketAddr) {

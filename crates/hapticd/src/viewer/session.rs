@@ -4,7 +4,7 @@
 
 use super::settings::DeviceFacts;
 use crate::control::recording::recording_file;
-use crate::control::{LoopRequest, Recording, publish_to_latest, send};
+use crate::control::{EmergencyStop, LoopRequest, Recording, publish_to_latest, send};
 use haptic_config::scene;
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
@@ -29,6 +29,7 @@ pub struct ViewerSession {
     /// Recordings of the daemon.
     pub recording: Recording,
     requests: CommandSender<LoopRequest>,
+    pub(super) emergency_stop: EmergencyStop,
     current: Mutex<Current>,
 }
 
@@ -57,12 +58,19 @@ pub struct Switch {
 
 impl ViewerSession {
     /// Creates a session for a setup; `requests` is the sender of its loop's request queue.
-    pub fn new(setup: &Setup, device_name: &str, requests: CommandSender<LoopRequest>, recording: Recording) -> Self {
+    pub fn new(
+        setup: &Setup,
+        device_name: &str,
+        requests: CommandSender<LoopRequest>,
+        emergency_stop: EmergencyStop,
+        recording: Recording,
+    ) -> Self {
         let session = Self {
             telemetry: Telemetry::default(),
             facts: DeviceFacts::of(setup, device_name),
             recording,
             requests,
+            emergency_stop,
             current: Mutex::new(Current {
                 scene_id: 1,
                 scene_name: setup.profile.scene.name.clone(),
@@ -128,6 +136,14 @@ impl ViewerSession {
             self.publish_settings(&current);
         }
         Ok(())
+    }
+
+    /// Requests the release of an emergency stop.
+    ///
+    /// # Errors
+    /// If the loop is busy or has ended.
+    pub fn release_stop(&self) -> Result<(), ControlError> {
+        self.emergency_stop.release(&self.requests)
     }
 
     /// Whether the world is paused.

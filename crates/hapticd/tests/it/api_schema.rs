@@ -83,6 +83,18 @@ fn every_response_is_as_documented() {
     documented.holds("coupling", &answer);
     let (_, refusal) = daemon.ask("PATCH", "/api/coupling", &json!({ "stiffness_n_per_m": -1 }));
     documented.holds("error", &refusal);
+    for path in ["/api/stop", "/api/stop/release"] {
+        let (status, answer) = daemon.ask("POST", path, &Value::Null);
+        assert_eq!(status, 200, "{answer}");
+        documented.holds("stopped", &answer);
+        assert_eq!(
+            undocumented(&documented.0["$defs"]["stopped"], &documented.0["$defs"], &answer),
+            Vec::<String>::new()
+        );
+        if path == "/api/stop" {
+            documented.holds("state", &daemon.wait_for("the stop", |state| state["phase"] == "stopped"));
+        }
+    }
 }
 
 #[test]
@@ -104,6 +116,7 @@ fn every_message_of_the_stream_is_as_documented() {
     let mut stream = daemon.open_stream();
     let hand = json!({ "type": "hand", "position_m": [0.0, 0.05] });
     documented.holds("hand", &hand);
+    documented.holds("stop", &json!({ "type": "stop" }));
     documented.holds("hand", &json!({ "type": "hand", "position_m": null }));
     stream.send(Message::text(hand.to_string())).unwrap();
     stream.send(Message::text("nonsense")).unwrap();

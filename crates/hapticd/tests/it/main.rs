@@ -5,6 +5,7 @@ mod commands;
 mod common;
 mod device_kinds;
 mod devices;
+mod emergency_stop;
 mod examples;
 mod golden;
 mod hostile;

@@ -24,7 +24,7 @@ impl Daemon {
         let (send, lines) = channel();
         std::thread::spawn(move || stderr.lines().map_while(Result::ok).all(|line| send.send(line).is_ok()));
         let daemon = Self { process: Process(child), lines, folder };
-        daemon.wait_for("Ctrl-C stops it");
+        daemon.wait_for("Ctrl-C ends it");
         daemon
     }
 

@@ -5,6 +5,7 @@ use haptic_config::setup::Setup;
 use haptic_config::source::Source;
 use haptic_device::MonotonicNs;
 use haptic_draw::view::SceneView;
+use haptic_loop::engagement::Phase;
 use haptic_loop::snapshot::Snapshot;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::runner::LoopTiming;
@@ -16,6 +17,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
+use ratatui::style::Color;
 
 /// One round of the simulated hand, ticks.
 const ROUND_TICKS: u64 = 12_000;
@@ -90,6 +92,22 @@ fn the_picture_fills_a_terminal_of_any_size() {
     for (width, height) in [(0, 0), (1, 1), (3, 200), (200, 3), (39, 5), (109, 24), (110, 24)] {
         let picture = render(&view, &frame, Rect::new(0, 0, width, height));
         assert_eq!(picture.area, Rect::new(0, 0, width, height));
+    }
+}
+
+#[test]
+fn a_stop_is_red_and_the_title_names_its_keys() {
+    let view = small_view();
+    let running = small_frame(&view);
+    let stopped = Frame { phase: Phase::Stopped.name(), caption: "emergency stop".to_owned(), ..running.clone() };
+    for (width, keys) in [(40, ["s stops", ""]), (80, ["s emergency stop  q quits", "r releases  q quits"])] {
+        let pictures = [&running, &stopped].map(|frame| render(&view, frame, Rect::new(0, 0, width, 24)));
+        for (picture, keys) in pictures.iter().zip(keys) {
+            assert!(text(picture)[0].ends_with(keys), "{:?}", text(picture)[0]);
+        }
+        let red = Color::Rgb(0xff, 0x4d, 0x4d);
+        let is_red = |picture: &Buffer| picture.content.iter().any(|cell| cell.symbol() == "p" && cell.fg == red);
+        assert_eq!(pictures.each_ref().map(is_red), [false, true], "{width}");
     }
 }
 

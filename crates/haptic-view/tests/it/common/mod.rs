@@ -30,6 +30,8 @@ pub struct Daemon {
     pub search_hangs: AtomicBool,
     /// Whether a scene change blocks until this flag is cleared.
     pub scene_hangs: AtomicBool,
+    /// Whether an emergency stop takes no effect.
+    pub stop_hangs: AtomicBool,
     /// Whether the daemon rejects releases of the hand as busy.
     pub is_busy: AtomicBool,
 }
@@ -53,6 +55,20 @@ impl Controller for Daemon {
             return Err(ControlError::Busy("busy".to_owned()));
         }
         self.record(target_m.map_or("release".to_owned(), |target_m| format!("move to {} {}", target_m.x, target_m.y)));
+        Ok(())
+    }
+
+    fn stop(&self) -> u64 {
+        self.record("stop");
+        1
+    }
+
+    fn is_stop_effective(&self, _number: u64) -> bool {
+        !self.stop_hangs.load(Ordering::Relaxed)
+    }
+
+    fn release_stop(&self) -> Result<(), ControlError> {
+        self.record("release the stop");
         Ok(())
     }
 

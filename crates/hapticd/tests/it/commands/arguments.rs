@@ -10,7 +10,7 @@ fn help_lists_the_commands_and_unknown_ones_are_rejected() {
     let help = folder.hapticd(&["--help"]);
     assert_done(&help);
     let text = String::from_utf8(help.stdout).unwrap();
-    for command in ["run", "simulate", "check", "bench", "doctor", "latency"] {
+    for command in ["run", "stop", "simulate", "check", "bench", "doctor", "latency"] {
         assert!(text.contains(&format!("\n  {command} ")), "{text}");
     }
     assert_eq!(folder.hapticd(&["fly"]).status.code(), Some(2));

@@ -28,7 +28,7 @@ fn address_and_summary_of_a_run_are_printed_whatever_the_log_filters() {
     };
     let text = run("text");
     assert!(text.contains("INFO hapticd: Viewer: http://127.0.0.1:") && text.contains(" Ran "), "{text}");
-    assert!(!text.contains("Ctrl-C stops it"), "RUST_LOG=off leaves out the rest: {text}");
+    assert!(!text.contains("Ctrl-C ends it"), "RUST_LOG=off leaves out the rest: {text}");
     let lines: Vec<Value> = run("json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let has_line = |expected: &str| {
         let has_text = |line: &Value| line["fields"]["message"].as_str().is_some_and(|text| text.contains(expected));
