@@ -275,8 +275,9 @@ fn pair(section: &Section<'_>) -> Option<PairDescription> {
 fn tool(section: &Section<'_>) -> Option<ToolDescription> {
     let body = required_text(section, "body", "probe").map(str::to_owned);
     let handle_m = section.vector("handle_m", Vector2::zeros(), ANY);
+    let weightless = section.flag("weightless", false);
     section.reject_unknown_keys();
-    Some(ToolDescription { body: body?, handle_m })
+    Some(ToolDescription { body: body?, handle_m, weightless })
 }
 
 #[cfg(test)]

@@ -43,8 +43,7 @@ impl World {
         let (state, workspace) = (State::new(&scene), Workspace::new(&scene));
         let drop_j = scene.bodies.iter().map(|body| drop_j(&scene, body)).sum();
         let start_kinetic_j = scene.bodies.iter().map(kinetic_j).sum();
-        let tool_weight_n =
-            scene.tool.map_or(Vector2::zeros(), |tool| scene.gravity_m_per_s2 * scene.bodies[tool.body].mass_kg);
+        let tool_weight_n = scene.tool.map_or(Vector2::zeros(), |tool| scene.bodies[tool.body].weight_n());
         let can_move = |(index, body): (usize, &Body)| (!body.fixed).then_some(index as u32);
         let moving = scene.bodies.iter().enumerate().filter_map(can_move).collect();
         Self { scene, state, workspace, number: 0, moving, drop_j, start_kinetic_j, tool_weight_n }
@@ -94,7 +93,7 @@ impl World {
         &self.moving
     }
 
-    /// Weight of the tool, N; zero without a tool.
+    /// Weight of the tool, N; zero without a tool and for a weightless one.
     pub fn tool_weight_n(&self) -> Vector2<f64> {
         self.tool_weight_n
     }
@@ -112,11 +111,11 @@ impl World {
 /// Energy that a body would release by descending from its initial to its lowest position, J. The lowest position is
 /// the lowest point of the fixed bodies or [`REACH_M`] below the start, whichever is lower.
 fn drop_j(scene: &Scene, body: &Body) -> f64 {
-    let pull = scene.gravity_m_per_s2.norm();
+    let pull = body.gravity_m_per_s2.norm();
     if body.fixed || pull == 0.0 {
         return 0.0;
     }
-    let down = scene.gravity_m_per_s2 / pull;
+    let down = body.gravity_m_per_s2 / pull;
     let floor_m = lowest_fixed_point_m(scene, down);
     let drop_m = (floor_m - down.dot(&body.position_m)).max(REACH_M);
     body.mass_kg * pull * drop_m

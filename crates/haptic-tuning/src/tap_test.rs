@@ -180,7 +180,7 @@ fn wall() -> World {
     (floor.fixed, floor.position_m) = (true, Vector2::new(0.0, -0.10));
     let mut anvil = BodyDescription::new("anvil", a_box([0.5, 0.1]));
     anvil.mass_kg = Some(1e4);
-    let tool = Some(ToolDescription { body: "anvil".to_owned(), handle_m: Vector2::zeros() });
+    let tool = Some(ToolDescription { body: "anvil".to_owned(), handle_m: Vector2::zeros(), weightless: false });
     let description = SceneDescription { bodies: vec![floor, anvil], tool, ..SceneDescription::default() };
     World::new(Scene::build(&description).unwrap_or_else(|error| unreachable!("the wall is right: {error:?}")))
 }

@@ -6,6 +6,7 @@ mod engagement;
 mod faults;
 mod feel;
 mod stability;
+mod weightless;
 
 #[global_allocator]
 static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

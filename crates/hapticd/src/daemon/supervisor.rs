@@ -54,7 +54,9 @@ impl LateTicks {
         Some(if count == 1 {
             format!("a tick ran {late_ms} ms late; run `hapticd doctor` to see why this machine stalls")
         } else {
-            format!("{count} ticks ran late, by up to {late_ms} ms; run `hapticd doctor` to see why this machine stalls")
+            format!(
+                "{count} ticks ran late, by up to {late_ms} ms; run `hapticd doctor` to see why this machine stalls"
+            )
         })
     }
 }
