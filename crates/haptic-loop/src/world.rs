@@ -1,5 +1,6 @@
 //! A scene and its state, and the energy that they could deliver to the hand.
 
+use crate::scene_hand::{Demonstration, SceneHand};
 use haptic_coupling::coupling::Deformation;
 use haptic_coupling::tank::StoredEnergy;
 use haptic_planar::input::CouplingInput;
@@ -35,10 +36,12 @@ pub struct World {
     start_kinetic_j: f64,
     /// Weight of the tool, N.
     tool_weight_n: Vector2<f64>,
+    /// Motion of the scene's simulated hand.
+    pub(crate) hand: Demonstration,
 }
 
 impl World {
-    /// Creates a world at its start.
+    /// Creates a world at its start, with a simulated hand that rests at the handle of the tool.
     pub fn new(scene: Scene) -> Self {
         let (state, workspace) = (State::new(&scene), Workspace::new(&scene));
         let drop_j = scene.bodies.iter().map(|body| drop_j(&scene, body)).sum();
@@ -46,7 +49,13 @@ impl World {
         let tool_weight_n = scene.tool.map_or(Vector2::zeros(), |tool| scene.bodies[tool.body].weight_n());
         let can_move = |(index, body): (usize, &Body)| (!body.fixed).then_some(index as u32);
         let moving = scene.bodies.iter().enumerate().filter_map(can_move).collect();
-        Self { scene, state, workspace, number: 0, moving, drop_j, start_kinetic_j, tool_weight_n }
+        let hand = demonstration(&scene, &state, SceneHand::default());
+        Self { scene, state, workspace, number: 0, moving, drop_j, start_kinetic_j, tool_weight_n, hand }
+    }
+
+    /// Sets the simulated hand of the scene.
+    pub fn with_hand(self, hand: SceneHand) -> Self {
+        Self { hand: demonstration(&self.scene, &self.state, hand), ..self }
     }
 
     /// Advances the world by one tick. Real-time: bounded by the scene's capacities.
@@ -106,6 +115,13 @@ impl World {
         });
         Deformation { stretch_m: (hand_m - self.state.handle_m(&self.scene)).norm(), twist_rad }
     }
+}
+
+/// Returns the motion of a scene's hand from its start: as given, or at the handle of the tool.
+fn demonstration(scene: &Scene, state: &State, hand: SceneHand) -> Demonstration {
+    let handle_m = || if scene.tool.is_some() { state.handle_m(scene) } else { Vector2::zeros() };
+    let start_m = hand.start_m.unwrap_or_else(handle_m);
+    Demonstration::new(hand, start_m)
 }
 
 /// Energy that a body would release by descending from its initial to its lowest position, J. The lowest position is

@@ -129,7 +129,8 @@ impl TapTest {
             stiffness_n_per_m: self.hand.stiffness_n_per_m,
             damping_n_s_per_m: self.hand.damping_n_s_per_m,
             mass_kg: self.hand.mass_kg,
-            path: Vec::new(),
+            // A path of its own keeps the loop from placing the hand at the tool.
+            path: vec![[0.0; 3]],
             looped: false,
         };
         let mut device = SimulatedDevice::new(1, &axes, Some(&hand))?;

@@ -5,6 +5,7 @@ mod common;
 mod engagement;
 mod faults;
 mod feel;
+mod scene_hand;
 mod stability;
 mod weightless;
 
