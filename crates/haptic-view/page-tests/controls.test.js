@@ -229,7 +229,7 @@ test('Space opens the stability details and does not pause the world', async () 
 test('help lists the keys and Escape closes it', async () => {
     await page.locator('#scene').press('?');
     await page.locator('#help[open]').waitFor();
-    assert.match(await page.locator('#help').textContent(), /path\s+resumes 2 s\s+after you release it/);
+    assert.match(await page.locator('#help').textContent(), /follows a path of its own/);
     await page.keyboard.press('Escape');
     await page.locator('#help[open]').waitFor({ state: 'detached' });
     await page.locator('#help-button').click();

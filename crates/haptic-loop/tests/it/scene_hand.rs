@@ -8,6 +8,7 @@ use haptic_loop::scene_hand::SceneHand;
 use haptic_loop::settings::{MappingSettings, Settings};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
+use haptic_testing::assert_no_allocator_calls;
 use nalgebra::Vector2;
 
 const START: [f64; 2] = [0.02, 0.05];
@@ -92,4 +93,19 @@ fn the_path_is_in_the_world_frame() {
     assert_near(first_m, START, "start");
     run(&mut rendering, 999, |report| assert_eq!(report.fault, None));
     assert_near(rendering.last().hand_m, [0.04, 0.05], "half of the path");
+}
+
+#[test]
+fn neither_the_path_nor_another_scene_allocates_or_frees_on_the_loop() {
+    let mut rendering = held(scene(0.0), &settings(400.0, 0.1));
+    let mut other = Some(Box::new(scene(0.1)));
+    let mut old = None;
+    assert_no_allocator_calls(|| {
+        run(&mut rendering, 1500, |_| {});
+        old = other.take().and_then(|world| rendering.apply(Command::ReplaceWorld(world)));
+        run(&mut rendering, 500, |_| {});
+        rendering.apply(Command::GuideHand(Some(Vector2::new(0.0, 0.04))));
+        run(&mut rendering, 500, |_| {});
+    });
+    assert!(old.is_some());
 }

@@ -124,7 +124,7 @@ fn ring_down_ratio(mut setup: Setup) -> f64 {
     let peaks_m: Vec<f64> = heights_m
         .windows(3)
         .filter(|near| near[1].abs() > near[0].abs() && near[1].abs() >= near[2].abs() && near[1].abs() > 2e-6)
-        .map(|near| vertex(near))
+        .map(vertex)
         .collect();
     let halves = (peaks_m.len() - 1).min(6);
     if halves < 2 {
