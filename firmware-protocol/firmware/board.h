@@ -8,7 +8,7 @@
 void board_send(const uint8_t *bytes, uint8_t length);
 
 /* Applies an effort, Q15 of full scale, positive towards increasing positions. Called from the tick, and from the main
- * loop under the lock. Must take effect at once and must not wait. */
+ * loop under the lock. Must take effect at once and must not wait. Ignored while an emergency stop cuts the motors. */
 void board_apply_effort(uint8_t axis, int16_t effort_q15);
 
 /* The board's clock in microseconds; wraps. Called from the main loop. */

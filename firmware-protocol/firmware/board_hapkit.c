@@ -3,6 +3,8 @@
  *   sensor  magnetoresistive, analog on A2; its reading repeats every half turn of the motor's magnet
  *   motor   PWM on pin 5 (PD5, OC0B), direction on pin 8 (PB0, high: towards increasing positions)
  *   host    UART at 1 Mbaud, 8N1; most boards reset, and thus disarm, when the port is opened
+ *   stop    with EMERGENCY_STOP defined: a normally-closed contact from pin 2 (PD2, INT0) to ground. The pull-up makes
+ *           the input high, and thus active, when the contact opens or a wire breaks.
  *
  * Timer 2 ticks at 4 kHz and runs sampling, watchdog and drive with interrupts enabled, so that the UART, with a byte
  * every 160 cycles, never waits. The chip's own watchdog resets it if the tick stops.
@@ -35,7 +37,7 @@ enum {
 /* Handle radius 70 mm, sector 74 mm, pulley 5 mm: 14 micrometres per count; 30 mNm at the motor are 6.34 N at the
  * hand. Builds differ by a few percent; the host calibrates. */
 static haptic_device_config config = {
-    .firmware_version = 0x010000,
+    .firmware_version = 0x010100,
     .uid = { 'H', 'A', 'P', 'K', 'I', 'T', '0', '0' },
     .axes = 1,
     .capabilities = HAPTIC_CAN_VELOCITY | HAPTIC_CAN_STREAM,
@@ -130,6 +132,22 @@ static uint8_t duty_for(uint16_t effort)
     return root;
 }
 
+/* Whether the emergency stop holds the motor pin low. Set by its interrupt or by a tick, cleared by a tick that finds
+ * the contact closed; constant without the input. */
+static volatile bool motor_cut;
+
+/* With the lock, because the emergency stop may interrupt a tick between its decision and this. */
+static void set_duty(uint8_t duty)
+{
+    uint8_t status = SREG;
+    cli();
+    if (!motor_cut) {
+        OCR0B = duty;
+        TCCR0A |= 1 << COM0B1;
+    }
+    SREG = status;
+}
+
 void board_apply_effort(uint8_t axis, int16_t effort)
 {
     (void)axis;
@@ -137,7 +155,7 @@ void board_apply_effort(uint8_t axis, int16_t effort)
         PORTB &= (uint8_t)~(1 << PORTB0);
     else
         PORTB |= 1 << PORTB0;
-    OCR0B = effort == 0 ? 0 : duty_for((uint16_t)(effort < 0 ? -effort : effort));
+    set_duty(effort == 0 ? 0 : duty_for((uint16_t)(effort < 0 ? -effort : effort)));
 }
 
 /* Phase-correct at 31 kHz: inaudible, and a duty of zero gives no pulse at all, unlike fast PWM. */
@@ -149,6 +167,62 @@ static void start_motor(void)
     DDRD |= 1 << DDD5;
     DDRB |= 1 << DDB0;
 }
+
+/* ---- Emergency stop ---- */
+
+#ifdef EMERGENCY_STOP
+
+static bool contact_is_open(void)
+{
+    return PIND & 1 << PIND2;
+}
+
+/* Drives the pin low at once: a new duty would wait for the end of the PWM period. Requires the lock. */
+static void cut_motor(void)
+{
+    TCCR0A &= (uint8_t)~(1 << COM0B1);
+    OCR0B = 0;
+    motor_cut = true;
+}
+
+/* Interference shorter than the interrupt takes to get here is ignored. */
+ISR(INT0_vect)
+{
+    if (contact_is_open())
+        cut_motor();
+}
+
+static void start_emergency_stop(void)
+{
+    PORTD |= 1 << PORTD2;
+    EICRA = 1 << ISC00;
+    EIMSK = 1 << INT0;
+}
+
+/* Whether the contact is open, or was since the last call. */
+static bool take_stop(void)
+{
+    cli();
+    bool active = motor_cut;
+    motor_cut = false;
+    if (contact_is_open()) {
+        cut_motor();
+        active = true;
+    }
+    sei();
+    return active;
+}
+
+#else
+
+static void start_emergency_stop(void) {}
+
+static bool take_stop(void)
+{
+    return false;
+}
+
+#endif
 
 /* ---- Sensor ---- */
 
@@ -174,6 +248,7 @@ ISR(TIMER2_COMPA_vect, ISR_NOBLOCK)
 {
     int32_t reading = read_sensor();
     wdt_reset();
+    haptic_device_emergency_stop(&device, take_stop());
     haptic_device_tick(&device, &reading, ++ticks * TICK_US);
 }
 
@@ -226,6 +301,7 @@ static void start(void)
     read_uid();
     haptic_device_init(&device, &config);
     start_motor();
+    start_emergency_stop();
     start_sensor();
     /* The first conversion takes 25 clocks; an earlier tick would read an invalid value. */
     while (!(ADCSRA & 1 << ADIF)) {}

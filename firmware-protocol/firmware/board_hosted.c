@@ -1,9 +1,11 @@
 /* Emulated board: the same device core behind a pseudo-terminal, with one or two linear handles, each held by a hand.
  *
- *   board-hosted [--axes 1|2] [--velocity] [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]
+ *   board-hosted [--axes 1|2] [--velocity] [--emergency-stop] [--link PATH] [--hand-amplitude-m A]
+ *                [--hand-frequency-hz F]
  *
  * Ticks follow the wall clock. Prints the name of the port, then a line whenever a motor switches on or off:
- * "<seconds> motor <axis> on|off". Closing the port corresponds to dropping DTR on a real board.
+ * "<seconds> motor <axis> on|off". Closing the port corresponds to dropping DTR on a real board. With --emergency-stop
+ * the board has that input: SIGUSR1 opens its contact, SIGUSR2 closes it.
  */
 #define _GNU_SOURCE
 #include "../simulator/handle_model.h"
@@ -34,15 +36,21 @@ typedef struct hosted_board {
     int16_t effort[HAPTIC_MAX_AXES];
     uint64_t ticks;
     int64_t start_ns;
+    bool has_stop;
 } hosted_board;
 
 static hosted_board board;
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, contact_open;
 
 static void end(int signal)
 {
     (void)signal;
     ended = 1;
+}
+
+static void move_contact(int signal)
+{
+    contact_open = signal == SIGUSR1;
 }
 
 void board_send(const uint8_t *bytes, uint8_t length)
@@ -92,7 +100,7 @@ static haptic_axis_config linear_axis(uint8_t index)
 static void init_config(haptic_device_config *config)
 {
     *config = (haptic_device_config){
-        .firmware_version = 0x010000,
+        .firmware_version = 0x010100,
         .uid = { 'H', 'O', 'S', 'T', 'E', 'D', '0', '0' },
         .axes = 1,
         .capabilities = HAPTIC_CAN_STREAM | HAPTIC_SEES_LINK,
@@ -113,7 +121,8 @@ static void set_hands(double amplitude_m, double frequency_hz)
 }
 
 static const char USAGE[] =
-    "board-hosted [--axes 1|2] [--velocity] [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]\n";
+    "board-hosted [--axes 1|2] [--velocity] [--emergency-stop] [--link PATH] [--hand-amplitude-m A]\n"
+    "             [--hand-frequency-hz F]\n";
 
 /* Returns the path of the link, or NULL. Exits on an unknown option. */
 static const char *read_options(int count, char **arguments)
@@ -121,7 +130,8 @@ static const char *read_options(int count, char **arguments)
     static const struct option known[] = {
         { "axes", required_argument, NULL, 'n' },          { "velocity", no_argument, NULL, 'v' },
         { "link", required_argument, NULL, 'l' },          { "hand-amplitude-m", required_argument, NULL, 'a' },
-        { "hand-frequency-hz", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 },
+        { "hand-frequency-hz", required_argument, NULL, 'f' }, { "emergency-stop", no_argument, NULL, 'e' },
+        { NULL, 0, NULL, 0 },
     };
     const char *link_path = NULL;
     double amplitude_m = 0.0, frequency_hz = 0.5;
@@ -129,6 +139,7 @@ static const char *read_options(int count, char **arguments)
         switch (option) {
         case 'n': board.config.axes = (uint8_t)atoi(optarg); break;
         case 'v': board.config.capabilities |= HAPTIC_CAN_VELOCITY; break;
+        case 'e': board.has_stop = true; break;
         case 'l': link_path = optarg; break;
         case 'a': amplitude_m = atof(optarg); break;
         case 'f': frequency_hz = atof(optarg); break;
@@ -152,6 +163,7 @@ static void tick(void)
         readings[i] = (int32_t)floor(board.handle[i].position_m * COUNTS_PER_METRE);
     }
     board.ticks++;
+    haptic_device_emergency_stop(&board.device, board.has_stop && contact_open);
     haptic_device_tick(&board.device, readings, (uint32_t)(board.ticks * TICK_NS / 1000));
 }
 
@@ -190,6 +202,8 @@ int main(int count, char **arguments)
     }
     signal(SIGINT, end);
     signal(SIGTERM, end);
+    signal(SIGUSR1, move_contact);
+    signal(SIGUSR2, move_contact);
     haptic_device_init(&board.device, &board.config);
     printf("port %s\n", board.link.name);
     board.start_ns = monotonic_ns();

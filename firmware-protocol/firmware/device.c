@@ -41,10 +41,14 @@ static uint8_t status_bits(const haptic_device *device)
     return status;
 }
 
+/* A fault that is still to be sent precedes the first state that shows it, so that the host knows its cause. */
 static void send_state(haptic_device *device, uint8_t extra_status)
 {
     haptic_state state = { .acknowledged = device->acknowledged, .axes = device->config->axes };
     board_lock();
+    bool fault_due = device->fault_unsent;
+    haptic_fault fault = device->fault;
+    device->fault_unsent = false;
     state.status = status_bits(device) | extra_status;
     state.sampled_at_us = device->sampled_at_us;
     for (uint8_t i = 0; i < state.axes; i++) {
@@ -52,6 +56,8 @@ static void send_state(haptic_device *device, uint8_t extra_status)
         state.velocity[i] = device->axis[i].track.velocity;
     }
     board_unlock();
+    if (fault_due)
+        send_fault(device, fault);
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
     send(device, HAPTIC_STATE, payload, haptic_state_pack(&state, payload));
 }
@@ -190,6 +196,13 @@ static void enter_armed(haptic_device *device)
     device->fault_unsent = false;
 }
 
+/* The fault follows ARM_ACK, so the one that the tick may have left pending is not sent as well. Requires the lock. */
+static void stay_stopped(haptic_device *device)
+{
+    haptic_device_emergency_stop(device, true);
+    device->fault_unsent = false;
+}
+
 static void on_arm(haptic_device *device, const haptic_frame *frame)
 {
     haptic_arm arm;
@@ -202,11 +215,17 @@ static void on_arm(haptic_device *device, const haptic_frame *frame)
         return;
     }
     board_lock();
-    enter_armed(device);
+    bool stopped = device->stop_active;
+    if (stopped)
+        stay_stopped(device);
+    else
+        enter_armed(device);
     apply_limits(device, &arm);
     board_unlock();
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
     send(device, HAPTIC_ARM_ACK, payload, haptic_arm_pack(&arm, payload));
+    if (stopped)
+        send_fault(device, (haptic_fault){ HAPTIC_FAULT_EMERGENCY_STOP, 0 });
 }
 
 /* Sets the targets of the tick. Requires the lock. */

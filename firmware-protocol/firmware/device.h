@@ -61,6 +61,7 @@ typedef struct haptic_device {
     uint16_t slew_per_ms, slew_per_tick;
     uint8_t subtick;
     uint32_t sampled_at_us;
+    bool stop_active; /* the emergency-stop input, as of the last tick */
 } haptic_device;
 
 /* Initialises a device, disarmed and silent. `config` must outlive it. */
@@ -74,6 +75,11 @@ void haptic_device_poll(haptic_device *device);
 
 /* Main loop: the host has disconnected (DTR dropped, port closed). */
 void haptic_device_link_lost(haptic_device *device);
+
+/* Timer interrupt, before the tick: whether the emergency-stop input is active, or was since the last call. Latches the
+ * fault. The board itself cuts its motors as soon as the input becomes active, and applies no effort until this call. A
+ * board without the input does not need to call it. */
+void haptic_device_emergency_stop(haptic_device *device, bool active);
 
 /* Timer interrupt, ticks_per_ms times per millisecond: one reading per axis and their sampling time. */
 void haptic_device_tick(haptic_device *device, const int32_t readings[], uint32_t sampled_at_us);

@@ -12,8 +12,9 @@ static void latch(haptic_device *device, uint8_t code, uint32_t detail)
     }
     device->enabled = false;
     device->clamped = false;
-    /* A silent device stays silent, and only the first fault is reported. */
-    if (device->mode == HAPTIC_SILENT || device->mode == HAPTIC_FAULTED)
+    /* A silent device stays silent. Only the first fault is reported, but an emergency stop replaces any other. */
+    bool replaces = code == HAPTIC_FAULT_EMERGENCY_STOP && device->fault.code != code;
+    if (device->mode == HAPTIC_SILENT || (device->mode == HAPTIC_FAULTED && !replaces))
         return;
     device->mode = HAPTIC_FAULTED;
     device->streaming = false;
@@ -75,6 +76,13 @@ static void count_milliseconds(haptic_device *device)
         return;
     device->subtick = 0;
     device->state_due = device->streaming;
+}
+
+void haptic_device_emergency_stop(haptic_device *device, bool active)
+{
+    device->stop_active = active;
+    if (active)
+        latch(device, HAPTIC_FAULT_EMERGENCY_STOP, 0);
 }
 
 void haptic_device_tick(haptic_device *device, const int32_t readings[], uint32_t sampled_at_us)

@@ -1,4 +1,4 @@
-/* The haptic protocol, version 1.0: constants, messages, framing.
+/* The haptic protocol, version 1.1: constants, messages, framing.
  *
  * PROTOCOL.md is the specification; the vectors in vectors/ test this header and the Rust crate haptic-wire against it.
  * Portable C99, no allocation, no floating point. Packing and unpacking are byte by byte, independent of the byte order
@@ -12,7 +12,7 @@
 
 enum {
     HAPTIC_VERSION_MAJOR = 1,
-    HAPTIC_VERSION_MINOR = 0,
+    HAPTIC_VERSION_MINOR = 1,
 
     HAPTIC_MAX_AXES = 2,
     HAPTIC_WIRE_MAX = 64,    /* a frame with COBS code and delimiter: one full-speed USB packet */
@@ -67,6 +67,7 @@ enum haptic_fault_code {
     HAPTIC_FAULT_WATCHDOG = 0x01,
     HAPTIC_FAULT_ENCODER_JUMP = 0x02,
     HAPTIC_FAULT_SENSOR = 0x03,
+    HAPTIC_FAULT_EMERGENCY_STOP = 0x04, /* since version 1.1 */
     HAPTIC_REFUSED_NONCE = 0x10,
     HAPTIC_REFUSED_AXIS = 0x11,
     HAPTIC_REFUSED_LENGTH = 0x12,

@@ -1,13 +1,15 @@
 /* Runs the Hapkit firmware image on a simulated ATmega328P, in real time.
  *
  *   hapkit-simulator IMAGE.elf [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F] [--seconds S]
- *                    [--reset-on-open] [--trace FILE.csv]
+ *                    [--reset-on-open] [--stop-contact] [--trace FILE.csv]
  *
  * The chip's UART is the master of a pseudo-terminal. PWM and direction pin drive a modelled handle, whose position is
  * fed back as a voltage on A2. Prints the name of the port, then a line whenever the motor pin switches on or off:
  * "<simulated seconds> motor 0 on|off", and for off the time since the chip's last received byte. The trace has one row
  * per simulated millisecond: time, handle position, motor force according to the pins. With --reset-on-open the chip
- * resets when a host opens the port, like boards that connect DTR to reset. On a slow machine, time that cannot be made
+ * resets when a host opens the port, like boards that connect DTR to reset. With --stop-contact a closed contact
+ * connects pin 2 to ground: SIGUSR1 opens it, SIGUSR2 closes it, and the next "off" has the time since it opened.
+ * Without it nothing is connected to the pin. On a slow machine, time that cannot be made
  * up is skipped and reported at the end.
  */
 #define _GNU_SOURCE
@@ -15,6 +17,7 @@
 #include "pty_link.h"
 
 #include <avr_adc.h>
+#include <avr_ioport.h>
 #include <avr_uart.h>
 #include <getopt.h>
 #include <math.h>
@@ -36,10 +39,13 @@ enum {
     SENSOR_SPAN = 980,
     SENSOR_OFFSET = 22,               /* lowest reading of the rotating magnet */
     START_COUNT = 400,
+    STOP_PIN = 2,                     /* of port D */
+    PHASE_STEP = 307,                 /* cycles; has no common factor with a slice */
 
     /* Data addresses of the ATmega328P. */
     PORTB_AT = 0x25,
     DDRD_AT = 0x2A,
+    PORTD_AT = 0x2B,
     TCCR0A_AT = 0x44,
     OCR0B_AT = 0x48
 };
@@ -63,6 +69,9 @@ typedef struct simulation {
     avr_cycle_count_t received_at;       /* cycle of the last byte received by the chip */
     bool reply_pending;
     bool motor_was_on;
+    bool has_contact, contact_was_open, stop_pending;
+    unsigned contact_phase;              /* cycles from the start of a slice to the last move of the contact */
+    avr_cycle_count_t opened_at;         /* cycle in which the contact opened, if stop_pending */
     FILE *trace;
     bool reset_on_open;
     int64_t start_ns, skipped_ns;
@@ -70,12 +79,17 @@ typedef struct simulation {
 } simulation;
 
 static simulation sim;
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, contact_open;
 
 static void end(int signal)
 {
     (void)signal;
     ended = 1;
+}
+
+static void move_contact(int signal)
+{
+    contact_open = signal == SIGUSR1;
 }
 
 /* ---- UART ---- */
@@ -184,6 +198,16 @@ static void report_motor(int duty)
     sim.motor_was_on = on;
 }
 
+/* Reports a motor that the emergency stop cut, to the cycle. */
+static void report_stop(void)
+{
+    if (motor_duty() != 0)
+        return;
+    printf("%.6f motor 0 off %.2f us after the contact opened\n", now_s(),
+           (double)(sim.avr->cycle - sim.opened_at) / (CLOCK_HZ / 1000000));
+    sim.motor_was_on = sim.stop_pending = false;
+}
+
 /* Torque grows with the square of the duty. */
 static double motor_force_n(int duty)
 {
@@ -239,9 +263,39 @@ static bool run_slice(avr_cycle_count_t until)
             return false;
         if (sim.uart_ready && sim.tail != sim.head)
             feed_uart();
+        if (sim.stop_pending)
+            report_stop();
     }
     return true;
 }
+
+/* ---- Contact ---- */
+
+/* An open contact leaves the pin to its pull-up. */
+static void connect_contact(bool open)
+{
+    bool pulled_up = sim.avr->data[PORTD_AT] & 1 << STOP_PIN;
+    avr_ioport_external_t external = { .name = 'D', .mask = open ? 0 : 1 << STOP_PIN, .value = 0 };
+    avr_ioctl(sim.avr, AVR_IOCTL_IOPORT_SET_EXTERNAL('D'), &external);
+    avr_raise_irq(avr_io_getirq(sim.avr, AVR_IOCTL_IOPORT_GETIRQ('D'), STOP_PIN), open && pulled_up);
+}
+
+/* Moves the contact on request, each time at another cycle of the slice, since slices divide the tick. */
+static void update_contact(void)
+{
+    bool open = contact_open;
+    if (!sim.has_contact || open == sim.contact_was_open)
+        return;
+    sim.contact_was_open = open;
+    sim.contact_phase = (sim.contact_phase + PHASE_STEP) % SLICE_CYCLES;
+    run_slice(sim.avr->cycle + sim.contact_phase);
+    sim.stop_pending = open && motor_duty() != 0;
+    sim.opened_at = sim.avr->cycle;
+    printf("%.6f contact %s\n", now_s(), open ? "opened" : "closed");
+    connect_contact(open);
+}
+
+/* ---- Pacing ---- */
 
 static void pace(void)
 {
@@ -276,6 +330,7 @@ static int run(void)
     while (!ended && (sim.end_s <= 0.0 || now_s() < sim.end_s)) {
         read_from_host();
         feed_uart();
+        update_contact();
         until += SLICE_CYCLES;
         if (!run_slice(until)) {
             fprintf(stderr, "the firmware stopped at %.6f s\n", now_s());
@@ -309,7 +364,7 @@ static bool load(const char *path)
 }
 
 static const char USAGE[] = "hapkit-simulator IMAGE.elf [--link PATH] [--hand-amplitude-m A] [--hand-frequency-hz F]\n"
-                            "                 [--seconds S] [--reset-on-open] [--trace FILE.csv]\n";
+                            "                 [--seconds S] [--reset-on-open] [--stop-contact] [--trace FILE.csv]\n";
 
 static void open_trace(const char *path)
 {
@@ -328,7 +383,7 @@ static const char *read_options(int count, char **arguments)
         { "link", required_argument, NULL, 'l' },    { "hand-amplitude-m", required_argument, NULL, 'a' },
         { "seconds", required_argument, NULL, 's' }, { "hand-frequency-hz", required_argument, NULL, 'f' },
         { "reset-on-open", no_argument, NULL, 'r' }, { "trace", required_argument, NULL, 't' },
-        { NULL, 0, NULL, 0 },
+        { "stop-contact", no_argument, NULL, 'c' },  { NULL, 0, NULL, 0 },
     };
     const char *link_path = NULL;
     sim.handle = handle_at_rest();
@@ -339,6 +394,7 @@ static const char *read_options(int count, char **arguments)
         case 'f': sim.handle.hand_frequency_hz = atof(optarg); break;
         case 's': sim.end_s = atof(optarg); break;
         case 'r': sim.reset_on_open = true; break;
+        case 'c': sim.has_contact = true; break;
         case 't': open_trace(optarg); break;
         default: fputs(USAGE, stderr); exit(2);
         }
@@ -360,7 +416,11 @@ int main(int count, char **arguments)
     }
     signal(SIGINT, end);
     signal(SIGTERM, end);
+    signal(SIGUSR1, move_contact);
+    signal(SIGUSR2, move_contact);
     connect_uart();
+    if (sim.has_contact)
+        connect_contact(false);
     sim.sensor = avr_io_getirq(sim.avr, AVR_IOCTL_ADC_GETIRQ, ADC_IRQ_ADC2);
     update_sensor();
     printf("port %s\n", sim.link.name);

@@ -3,7 +3,7 @@
 //! None of them has a clock or a port: bytes and times are arguments, and bytes and samples are results. A protocol can
 //! therefore be tested without a device and used both on serial lines and in HID reports.
 
-use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs, WriteError};
+use haptic_device::{Effort, FaultCode, Health, Identity, Limits, MonotonicNs, WriteError};
 use nalgebra::Vector2;
 use std::fmt;
 
@@ -70,6 +70,33 @@ pub struct Sample {
     pub taken_at: MonotonicNs,
     /// Sequence number of the sample; wraps.
     pub sequence: u32,
+    /// Faults up to this sample; counted by the reader thread.
+    pub faults: FaultCount,
+}
+
+/// Count of the faults of a device and the newest one, so that the tick misses none that ends between two reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultCount {
+    count: u32,
+    newest: Option<FaultCode>,
+}
+
+impl FaultCount {
+    /// Returns the count after a sample with the health `after` that follows one with the health `before`.
+    #[must_use]
+    pub fn with(self, before: Health, after: Health) -> Self {
+        match after {
+            Health::Faulted(code) if after != before => Self { count: self.count.wrapping_add(1), newest: Some(code) },
+            _ => self,
+        }
+    }
+
+    /// Returns the fault that began after `read`, if any; only the newest one.
+    ///
+    /// Real-time: one comparison.
+    pub fn since(&self, read: Self) -> Option<FaultCode> {
+        self.newest.filter(|_| self.count != read.count)
+    }
 }
 
 impl Default for Sample {
@@ -82,6 +109,7 @@ impl Default for Sample {
             health: Health::Stale,
             taken_at: MonotonicNs(0),
             sequence: 0,
+            faults: FaultCount::default(),
         }
     }
 }
@@ -268,6 +296,17 @@ mod tests {
         let mut bytes = TxBytes::new(&[1; TX_MAX - 4]);
         bytes.append(&[2; 10]);
         assert_eq!((bytes.bytes().len(), bytes.bytes()[TX_MAX - 1]), (TX_MAX, 2));
+    }
+
+    #[test]
+    fn faults_that_begin_are_counted_and_the_newest_is_kept() {
+        let faulted = |code| Health::Faulted(code);
+        let (watchdog, stop) = (faulted(FaultCode::Watchdog), faulted(FaultCode::EmergencyStop));
+        let none = FaultCount::default();
+        let one = none.with(Health::Ready, watchdog).with(watchdog, watchdog).with(watchdog, Health::Ready);
+        assert_eq!((one.since(none), one.since(one)), (Some(FaultCode::Watchdog), None));
+        let two = one.with(watchdog, stop).with(stop, Health::Ready);
+        assert_eq!((two.since(none), two.since(one)), (Some(FaultCode::EmergencyStop), Some(FaultCode::EmergencyStop)));
     }
 
     #[test]

@@ -14,6 +14,7 @@ impl FaultCode {
             Self::Protocol { bad_frames } => (6, 0, bad_frames),
             Self::Kinematics => (7, 0, 0),
             Self::Device { code, detail } => (8, code, detail),
+            Self::EmergencyStop => (9, 0, 0),
         }
     }
 
@@ -26,6 +27,7 @@ impl FaultCode {
             6 => Self::Protocol { bad_frames: detail },
             7 => Self::Kinematics,
             8 => Self::Device { code, detail },
+            9 => Self::EmergencyStop,
             _ => return None,
         })
     }
@@ -102,7 +104,7 @@ mod tests {
     fn every_number_means_one_health_and_one_outcome() {
         for number in 0..=u8::MAX {
             let health = Health::from_code((number, 1, 77));
-            assert_eq!(health.is_some(), number <= 8, "{number}");
+            assert_eq!(health.is_some(), number <= 9, "{number}");
             assert_eq!(health.map_or(number, |health| health.to_code().0), number);
             let outcome = WriteOutcome::from_code((number, u32::MAX));
             assert_eq!(outcome.is_some(), number <= 4, "{number}");

@@ -51,6 +51,8 @@ pub enum FaultCode {
         /// Fault detail sent by the firmware.
         detail: u32,
     },
+    /// A person has pressed the device's own emergency stop. It lasts until a person releases it.
+    EmergencyStop,
 }
 
 /// Whether a reading can be used for force.

@@ -1,11 +1,13 @@
 //! Table of the boards that can be emulated on a pseudo-terminal. To add a board, implement [`Board`] and add an entry
 //! to [`EMULATORS`].
 
+use crate::emergency_stop::PlannedStop;
 use crate::handle::EmulatedHandle;
 use crate::native::NativeTraits;
 use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard};
 use haptic_backends::serial::HaplyVariant;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
+use haptic_wire::VERSION;
 
 /// A board that can be emulated on a pseudo-terminal.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub struct Emulator {
     pub about: &'static str,
     /// Number of axes.
     pub axes: u8,
+    /// Whether the board has an emergency stop.
+    pub has_emergency_stop: bool,
     /// Builds the board.
     pub build: fn(&BoardOptions) -> Result<Box<dyn Board>, ModelError>,
 }
@@ -33,6 +37,8 @@ pub struct BoardOptions {
     pub velocity: bool,
     /// Major protocol version reported by the board (native boards only).
     pub protocol_version: u8,
+    /// Planned presses of the emergency stop (native boards only).
+    pub emergency_stops: Vec<PlannedStop>,
     /// Variant of the board (Haply 2diy only).
     pub variant: HaplyVariant,
     /// Handle displacement per radian of the motor, m (ODrive only).
@@ -45,26 +51,35 @@ pub static EMULATORS: [Emulator; 4] = [
         name: "native-1dof",
         about: "Board with one axis and the native protocol",
         axes: 1,
+        has_emergency_stop: true,
         build: |options| native(1, options),
     },
     Emulator {
         name: "native-2dof",
         about: "Board with two axes and the native protocol",
         axes: 2,
+        has_emergency_stop: true,
         build: |options| native(2, options),
     },
-    Emulator { name: "haply-2diy", about: "Haply 2diy", axes: 2, build: haply },
-    Emulator { name: "odrive", about: "ODrive motor controller with one axis", axes: 1, build: odrive },
+    Emulator { name: "haply-2diy", about: "Haply 2diy", axes: 2, has_emergency_stop: false, build: haply },
+    Emulator {
+        name: "odrive",
+        about: "ODrive motor controller with one axis",
+        axes: 1,
+        has_emergency_stop: false,
+        build: odrive,
+    },
 ];
 
 fn native(axes: u8, options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
     let traits = NativeTraits {
         axes,
         gives_velocity: options.velocity,
-        major_version: options.protocol_version,
+        version: if options.protocol_version == VERSION.0 { VERSION } else { (options.protocol_version, 0) },
         ..NativeTraits::default()
     };
-    Ok(Box::new(NativeBoard::new(traits, handle(axes, options)?)))
+    let board = NativeBoard::new(traits, handle(axes, options)?);
+    Ok(Box::new(board.with_planned_stops(options.emergency_stops.clone())))
 }
 
 fn haply(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {

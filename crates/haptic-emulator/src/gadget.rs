@@ -1,5 +1,6 @@
 //! An emulated USB device: firmware that receives and sends reports, and the handle moved by its motors.
 
+use crate::emergency_stop::{PlannedStop, StopButton};
 use crate::force_feedback::ForceFeedback;
 use crate::handle::EmulatedHandle;
 use crate::native::{self, CobsStream, NativeFirmware, NativeTraits};
@@ -64,20 +65,35 @@ impl Gadget {
         style.map_or_else(native::descriptor, Style::descriptor)
     }
 
-    /// Handles an output report, which starts with its id if it has one. Returns the reply, if any.
-    pub fn output(&mut self, report: &[u8], now_us: u64) -> Option<Vec<u8>> {
+    /// Plans presses of the emergency stop, in seconds after the first advance; a joystick has none.
+    pub fn plan_stops(&mut self, stops: Vec<PlannedStop>) {
+        if let Firmware::Native(board) = &mut self.firmware {
+            board.plan_stops(stops);
+        }
+    }
+
+    /// Returns the button of the emergency stop; `None` for a joystick.
+    pub fn stop_button(&self) -> Option<StopButton> {
+        match &self.firmware {
+            Firmware::Joystick(..) => None,
+            Firmware::Native(board) => Some(board.stop_button()),
+        }
+    }
+
+    /// Handles an output report, which starts with its id if it has one. Returns the replies.
+    pub fn output(&mut self, report: &[u8], now_us: u64) -> Vec<Vec<u8>> {
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => {
                 joystick.output(report, now_us);
-                None
+                Vec::new()
             }
             Firmware::Native(board) => {
                 let Some(frame) = decode_report(report) else {
                     board.mistakes += 1;
-                    return None;
+                    return Vec::new();
                 };
-                let reply = board.receive(&frame, &self.handle.measured(), now_us)?;
-                in_report(board, &reply)
+                let replies = board.receive(&frame, &self.handle.measured(), now_us);
+                replies.iter().filter_map(|reply| in_report(board, reply)).collect()
             }
         }
     }
@@ -108,14 +124,27 @@ impl Gadget {
     /// Advances the firmware to `now_us`, and the handle in whole milliseconds. Returns the input report to send, if
     /// any: a joystick's position, or a board's new fault.
     pub fn advance(&mut self, now_us: u64) -> Option<Vec<u8>> {
-        let (force_n, fault) = match &mut self.firmware {
+        self.step(now_us);
+        match &mut self.firmware {
+            Firmware::Joystick(joystick, _) => {
+                let position = self.handle.encoder_m() / TRAVEL_M;
+                Some(joystick.input([position.x, -position.y]))
+            }
+            Firmware::Native(board) => board.take_fault().and_then(|fault| in_report(board, &fault)),
+        }
+    }
+
+    /// Advances the firmware to `now_us`, and the handle in whole milliseconds. A board's new fault waits for the next
+    /// answer.
+    pub fn step(&mut self, now_us: u64) {
+        let force_n = match &mut self.firmware {
             Firmware::Joystick(joystick, full_scale_n) => {
                 let [x, y] = joystick.force(now_us);
-                (Vector2::new(x, -y) * *full_scale_n, None)
+                Vector2::new(x, -y) * *full_scale_n
             }
             Firmware::Native(board) => {
-                let fault = board.advance(now_us);
-                (board.force_n(), fault)
+                board.advance(now_us);
+                board.force_n()
             }
         };
         self.force_n = force_n.into();
@@ -123,13 +152,6 @@ impl Gadget {
         while *advanced_us + STEP_US <= now_us {
             *advanced_us += STEP_US;
             self.handle.advance(force_n);
-        }
-        match &mut self.firmware {
-            Firmware::Joystick(joystick, _) => {
-                let position = self.handle.encoder_m() / TRAVEL_M;
-                Some(joystick.input([position.x, -position.y]))
-            }
-            Firmware::Native(board) => fault.and_then(|fault| in_report(board, &fault)),
         }
     }
 }

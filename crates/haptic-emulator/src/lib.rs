@@ -1,7 +1,7 @@
 //! Emulated boards and USB devices, for testing backends against realistic device behaviour.
 //!
 //! - [`emulators`]: the table of boards on a pseudo-terminal; [`serial`]: those boards and their server.
-//! - [`native`]: firmware of a board with the native protocol.
+//! - [`native`]: firmware of a board with the native protocol; [`emergency_stop`]: the button of that board.
 //! - [`force_feedback`]: firmware of a USB force-feedback device, from reports to motor force.
 //! - [`style`]: force-feedback devices of several makers, with their report descriptors; [`writer`]: writes
 //!   descriptors.
@@ -33,6 +33,7 @@
 
 pub mod audit;
 pub mod compare;
+pub mod emergency_stop;
 pub mod emulators;
 pub mod force_feedback;
 pub mod gadget;

@@ -1,11 +1,13 @@
-//! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]`
+//! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]
+//! [--emergency-stop START+SECONDS]…`
 //! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
 //!
 //! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Emulates the
 //! device for `--seconds` (default 10), then prints its audit of the host as a JSON object. `--room` is the number of
 //! effects that the device can store, and `--full-scale` is its largest force in newtons. `--log` writes every step of
 //! the device to a CSV file. `--unplug` disconnects the device for one second, at the given time in seconds after the
-//! start (uhid only).
+//! start (uhid only). `--emergency-stop` presses the emergency stop of the native board START seconds after it was
+//! connected, for the given number of seconds.
 //!
 //! `compare` checks that the host permitted every motor force. LOG is the log of the device, and TRACE is the host's
 //! table, from `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons. LEAK is the fraction of
@@ -14,6 +16,7 @@
 
 use haptic_emulator::audit::{HostAudit, HostAuditor};
 use haptic_emulator::compare::compare;
+use haptic_emulator::emergency_stop::{NotAPlannedStop, PlannedStop};
 use haptic_emulator::gadget::Gadget;
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::style::{STYLES, Style};
@@ -40,6 +43,7 @@ struct Arguments {
     full_scale_n: f64,
     log: Option<String>,
     unplug_s: Option<f64>,
+    emergency_stops: Vec<PlannedStop>,
 }
 
 impl Arguments {
@@ -57,8 +61,13 @@ impl Arguments {
             None => Ok(default),
             Some(text) => text.parse().map_err(|_| format!("{name} {text}: give a number")),
         };
+        let pairs = options.windows(2).filter(|pair| pair[0] == "--emergency-stop");
+        let stops = pairs.map(|pair| {
+            pair[1].parse().map_err(|error: NotAPlannedStop| format!("--emergency-stop {}: {error}", pair[1]))
+        });
         Ok(Self {
             style,
+            emergency_stops: stops.collect::<Result<_, String>>()?,
             transport: transport.clone(),
             seconds: number("--seconds", 10.0)?,
             room: option("--room").and_then(|text| text.parse().ok()),
@@ -70,10 +79,12 @@ impl Arguments {
 
     fn gadget(&self) -> io::Result<Gadget> {
         let handle = EmulatedHandle::round_the_post().map_err(io::Error::other)?;
-        Ok(match self.style {
+        let mut gadget = match self.style {
             Some(style) => Gadget::joystick(style, self.room, self.full_scale_n, handle),
             None => Gadget::board(self.full_scale_n, handle),
-        })
+        };
+        gadget.plan_stops(self.emergency_stops.clone());
+        Ok(gadget)
     }
 
     fn identity(&self) -> uhid::Identity {

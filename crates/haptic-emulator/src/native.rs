@@ -4,6 +4,7 @@
 //! [`crate::serial::NativeBoard`] runs it on a byte stream; [`crate::gadget::Gadget`] runs it in HID reports or on a
 //! USB serial line.
 
+use crate::emergency_stop::{PlannedStop, StopButton};
 use haptic_wire::{
     Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, Decoder, FULL_SCALE_Q15, Fault, FaultCode, Frame,
     Hello, HelloAck, HomeFlags, Message, PerAxis, PingReply, State, Status, VERSION, WIRE_MAX, encode, sequence,
@@ -18,6 +19,11 @@ const DEFAULT_WATCHDOG_MS: u16 = 20;
 const MAX_WATCHDOG_MS: u16 = 100;
 /// Slew limit of the reference boards: 4 ms from zero to full effort.
 const REFERENCE_SLEW_Q15_PER_MS: u16 = 8192;
+
+/// Version of the protocol from which on a board has an emergency stop.
+const EMERGENCY_STOP_SINCE: (u8, u8) = (1, 1);
+/// Fault of a stopped board.
+const STOPPED: Fault = Fault { code: FaultCode::EmergencyStop, detail: 0 };
 
 /// A reply from the board.
 pub type Reply = Message<'static>;
@@ -37,8 +43,8 @@ pub struct NativeTraits {
     pub gives_velocity: bool,
     /// Whether the board disarms when the port closes.
     pub sees_link: bool,
-    /// Major protocol version reported by the board.
-    pub major_version: u8,
+    /// Protocol version reported by the board: major, minor. A board before version 1.1 has no emergency stop.
+    pub version: (u8, u8),
     /// Unique identifier of the board.
     pub uid: [u8; 8],
 }
@@ -52,7 +58,7 @@ impl Default for NativeTraits {
             slew_q15_per_ms: REFERENCE_SLEW_Q15_PER_MS,
             gives_velocity: false,
             sees_link: true,
-            major_version: VERSION.0,
+            version: VERSION,
             uid: *b"EMULATED",
         }
     }
@@ -104,6 +110,18 @@ pub struct NativeFirmware {
     pub commands_lost: u64,
     /// Number of received messages that violate the protocol.
     pub mistakes: u64,
+    stop_button: StopButton,
+    planned_stops: Vec<PlannedStop>,
+    /// Whether a planned press is active, as of the last advance.
+    is_stop_planned: bool,
+    /// Whether the emergency-stop input was active at its last check.
+    was_stopped: bool,
+    /// Fault latched since the last ARM or HELLO.
+    latched: Option<FaultCode>,
+    /// Fault that the host has not been sent yet.
+    unsent: Option<Fault>,
+    /// Time of the first advance, µs.
+    started_us: Option<u64>,
     events: Vec<String>,
 }
 
@@ -128,6 +146,13 @@ impl NativeFirmware {
             commands_taken: 0,
             commands_lost: 0,
             mistakes: 0,
+            stop_button: StopButton::default(),
+            planned_stops: Vec::new(),
+            is_stop_planned: false,
+            was_stopped: false,
+            latched: None,
+            unsent: None,
+            started_us: None,
             events: Vec::new(),
         }
     }
@@ -137,8 +162,30 @@ impl NativeFirmware {
         self.mode == Mode::Armed && self.commanded_us.is_some()
     }
 
-    /// Motor force on the hand, N.
+    /// Plans presses of the emergency stop, in seconds after the first advance.
+    pub fn plan_stops(&mut self, stops: Vec<PlannedStop>) {
+        self.planned_stops = stops;
+    }
+
+    /// Replaces the button of the emergency stop.
+    pub fn set_stop_button(&mut self, button: StopButton) {
+        self.stop_button = button;
+    }
+
+    /// Returns the button of the emergency stop.
+    pub fn stop_button(&self) -> StopButton {
+        self.stop_button.clone()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.traits.version >= EMERGENCY_STOP_SINCE && (self.is_stop_planned || self.stop_button.is_pressed())
+    }
+
+    /// Motor force on the hand, N. The emergency stop acts on the motors directly.
     pub fn force_n(&self) -> Vector2<f64> {
+        if self.is_stopped() {
+            return Vector2::zeros();
+        }
         let newtons = self.traits.full_scale_n / f64::from(FULL_SCALE_Q15);
         Vector2::from_fn(|axis, _| f64::from(self.applied_q15[axis]) * newtons)
     }
@@ -154,16 +201,32 @@ impl NativeFirmware {
         self.events.push("the host left".to_owned());
     }
 
-    /// Advances to `now_us`: checks the watchdog, then slews the efforts. Returns a fault if the watchdog expired.
-    pub fn advance(&mut self, now_us: u64) -> Option<Reply> {
+    /// Advances to `now_us`: checks the emergency stop and the watchdog, then slews the efforts.
+    pub fn advance(&mut self, now_us: u64) {
         let elapsed_us = now_us.saturating_sub(std::mem::replace(&mut self.advanced_us, now_us));
-        let fault = self.check_watchdog(now_us);
+        let time_us = now_us.saturating_sub(*self.started_us.get_or_insert(now_us));
+        self.is_stop_planned = self.planned_stops.iter().any(|stop| stop.is_pressed(time_us));
+        self.check_stop();
+        self.check_watchdog(now_us);
         self.slew(elapsed_us);
-        fault
     }
 
-    /// Handles a frame and returns the reply, if any.
-    pub fn receive(&mut self, frame: &Frame<'_>, handle: &Measured, now_us: u64) -> Option<Reply> {
+    /// Removes and returns the fault that is still to be sent, if any.
+    pub fn take_fault(&mut self) -> Option<Reply> {
+        self.unsent.take().map(Message::Fault)
+    }
+
+    /// Handles a frame and returns the replies. A fault that is still to be sent precedes the first state that shows it.
+    pub fn receive(&mut self, frame: &Frame<'_>, handle: &Measured, now_us: u64) -> Vec<Reply> {
+        self.check_stop();
+        match self.reply(frame, handle, now_us) {
+            Some(state @ Message::State(_)) => self.take_fault().into_iter().chain([state]).collect(),
+            Some(ack @ Message::ArmAck(_)) => [ack].into_iter().chain(self.take_fault()).collect(),
+            reply => reply.into_iter().collect(),
+        }
+    }
+
+    fn reply(&mut self, frame: &Frame<'_>, handle: &Measured, now_us: u64) -> Option<Reply> {
         match Message::parse(frame) {
             Ok(Message::Hello(hello)) => Some(self.on_hello(&hello)),
             _ if self.mode == Mode::Silent => None,
@@ -188,7 +251,7 @@ impl NativeFirmware {
 
     fn on_hello(&mut self, hello: &Hello) -> Reply {
         let is_retry = self.mode != Mode::Silent && hello.nonce == self.nonce;
-        if hello.version.0 == self.traits.major_version && !is_retry {
+        if hello.version.0 == self.traits.version.0 && !is_retry {
             self.cut(Mode::Ready);
             self.nonce = hello.nonce;
             self.events.push("a host says hello".to_owned());
@@ -197,7 +260,7 @@ impl NativeFirmware {
         let capabilities = bit(self.traits.gives_velocity, Capabilities::VELOCITY)
             | bit(self.traits.sees_link, Capabilities::SEES_LINK);
         Message::HelloAck(HelloAck {
-            version: (self.traits.major_version, VERSION.1),
+            version: self.traits.version,
             nonce: hello.nonce,
             firmware_version: 0x01_00_00,
             uid: self.traits.uid,
@@ -228,7 +291,11 @@ impl NativeFirmware {
         }
         self.watchdog_ms =
             if arm.watchdog_ms == 0 { DEFAULT_WATCHDOG_MS } else { arm.watchdog_ms.min(MAX_WATCHDOG_MS) };
-        if self.mode != Mode::Armed {
+        if self.is_stopped() {
+            self.latch(STOPPED.code, STOPPED.detail);
+            // Sent after every ARM, even if it has been sent before.
+            self.unsent = Some(STOPPED);
+        } else if self.mode != Mode::Armed {
             self.cut(Mode::Armed);
             self.events.push(format!("armed, watchdog {} ms", self.watchdog_ms));
         }
@@ -283,10 +350,34 @@ impl NativeFirmware {
         (self.enabled, self.targets_q15, self.applied_q15) = (false, [0; 2], [0; 2]);
     }
 
+    /// Changes the mode and ends the effort. A fault ends with the mode `Faulted`.
     fn cut(&mut self, mode: Mode) {
         self.mode = mode;
         self.disable();
         self.commanded_us = None;
+        (self.latched, self.unsent) = (None, None);
+    }
+
+    /// Ends the effort and latches a fault. A silent board stays silent. Only the first fault is sent, but an emergency
+    /// stop replaces any other.
+    fn latch(&mut self, code: FaultCode, detail: u32) {
+        let is_known = self.latched == Some(code) || (self.latched.is_some() && code != FaultCode::EmergencyStop);
+        if self.mode == Mode::Silent || is_known {
+            return self.disable();
+        }
+        self.cut(Mode::Faulted);
+        (self.latched, self.unsent) = (Some(code), Some(Fault { code, detail }));
+    }
+
+    fn check_stop(&mut self) {
+        let is_stopped = self.is_stopped();
+        if std::mem::replace(&mut self.was_stopped, is_stopped) != is_stopped {
+            let what = if is_stopped { "pressed, motors off" } else { "released" };
+            self.events.push(format!("emergency stop {what}"));
+        }
+        if is_stopped {
+            self.latch(STOPPED.code, STOPPED.detail);
+        }
     }
 
     fn slew(&mut self, elapsed_us: u64) {
@@ -297,16 +388,14 @@ impl NativeFirmware {
         }
     }
 
-    fn check_watchdog(&mut self, now_us: u64) -> Option<Reply> {
-        let commanded_us = self.commanded_us.filter(|_| self.mode == Mode::Armed)?;
+    fn check_watchdog(&mut self, now_us: u64) {
+        let Some(commanded_us) = self.commanded_us.filter(|_| self.mode == Mode::Armed) else { return };
         let silence_ms = now_us.saturating_sub(commanded_us) / 1000;
-        if silence_ms < u64::from(self.watchdog_ms) {
-            return None;
+        if silence_ms >= u64::from(self.watchdog_ms) {
+            self.latch(FaultCode::Watchdog, silence_ms as u32);
+            self.expired_us = Some(now_us);
+            self.events.push(format!("watchdog: no command for {} ms, motors off", self.watchdog_ms));
         }
-        self.cut(Mode::Faulted);
-        self.expired_us = Some(now_us);
-        self.events.push(format!("watchdog: no command for {} ms, motors off", self.watchdog_ms));
-        Some(Message::Fault(Fault { code: FaultCode::Watchdog, detail: silence_ms as u32 }))
     }
 
     fn state(&self, handle: &Measured, now_us: u64) -> Reply {
@@ -351,7 +440,7 @@ impl CobsStream {
         out: &mut Vec<Vec<u8>>,
     ) {
         self.0.push_all(bytes, |frame| {
-            if let Some(reply) = firmware.receive(&frame, handle, now_us) {
+            for reply in firmware.receive(&frame, handle, now_us) {
                 out.extend(Self::encode(firmware, &reply));
             }
         });
@@ -380,3 +469,6 @@ pub fn descriptor() -> Vec<u8> {
     bytes.extend_from_slice(&[0x09, 0x01, 0x81, 0x02, 0x09, 0x02, 0x91, 0x02, 0xC0]);
     bytes
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,6 +55,7 @@ impl Fault {
             Self::ForceNotFinite => "force-not-finite",
             Self::OverSpeed { .. } => "over-speed",
             Self::Lost { .. } => "lost",
+            Self::Device(FaultCode::EmergencyStop) => "stopped",
             Self::Device(_) => "device",
             Self::NotSent(_) => "not-sent",
             Self::PairsDropped { .. } => "pairs-dropped",
@@ -112,9 +113,13 @@ impl Fault {
         *fault = Self::from_code((kind as u8, [first, second]));
     }
 
-    /// Whether this fault is of the same kind as `earlier` and therefore counts as its continuation.
+    /// Whether this fault is of the same kind as `earlier` and therefore counts as its continuation. The faults of a
+    /// device are of as many kinds as there are codes.
     pub fn continues(&self, earlier: &Fault) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(earlier)
+        match (self, earlier) {
+            (Self::Device(now), Self::Device(before)) => std::mem::discriminant(now) == std::mem::discriminant(before),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(earlier),
+        }
     }
 }
 
@@ -173,6 +178,7 @@ fn write_device_fault(f: &mut fmt::Formatter<'_>, code: &FaultCode) -> fmt::Resu
         FaultCode::Protocol { bad_frames } => write!(f, "{bad_frames} consecutive invalid frames from the device"),
         FaultCode::Kinematics => write!(f, "the linkage is outside its travel"),
         FaultCode::Device { code, detail } => write!(f, "the device reports fault {code}, detail {detail}"),
+        FaultCode::EmergencyStop => write!(f, "the emergency stop of the device is pressed; release it to continue"),
     }
 }
 
@@ -199,6 +205,7 @@ mod tests {
             Fault::OverSpeed { speed_m_per_s: 3.5, limit_m_per_s: 3.0 },
             Fault::Lost { silent_s: 0.1 },
             Fault::Device(FaultCode::Device { code: 200, detail: u32::MAX }),
+            Fault::Device(FaultCode::EmergencyStop),
             Fault::NotSent(WriteError::Os { errno: -5 }),
             Fault::Overruns { in_a_row: 20 },
             Fault::Late { late_s: 0.3 },
@@ -207,6 +214,13 @@ mod tests {
         for fault in faults {
             assert_eq!(Fault::from_code(fault.to_code()), Some(fault));
         }
+    }
+
+    #[test]
+    fn an_emergency_stop_tells_the_person_what_to_do() {
+        let fault = Fault::Device(FaultCode::EmergencyStop);
+        assert_eq!(fault.to_string(), "the emergency stop of the device is pressed; release it to continue");
+        assert_eq!(fault.kind(), "stopped");
     }
 
     #[test]

@@ -145,10 +145,10 @@ impl Guard {
         self.engagement.release();
     }
 
-    /// Whether the force waits for the tool to be brought to the hand. It does not while a fault of the last write or
-    /// of the host, whose tick is `periods` after the last one, would end the engagement at once.
-    pub fn awaits_tool(&self, periods: u32) -> bool {
-        self.engagement.awaits_tool() && self.unsent.is_none() && late_s(periods) < self.lost_after_s
+    /// Whether neither a fault of the last write nor one of the host, whose tick is `periods` after the last one, would
+    /// end an engagement at once.
+    pub fn can_engage(&self, periods: u32) -> bool {
+        self.unsent.is_none() && late_s(periods) < self.lost_after_s
     }
 
     /// Starts the ramp of the force, because the tool has been brought to the hand. `stored_j` is the energy that this

@@ -5,6 +5,7 @@ mod checkpoint;
 
 use crate::black_box::{BlackBox, BlackBoxRecorder};
 use crate::command::Command;
+use crate::engagement::Phase;
 use crate::fault::Fault;
 use crate::guard::{Admission, ForceRequest, Guard, GuardCounters};
 use crate::reading_monitor::{HandReading, ReadingMonitor, Validity};
@@ -14,7 +15,7 @@ use crate::snapshot::{NullSink, SnapshotSink};
 use crate::world::World;
 use haptic_coupling::coupling::{Coupling, Gains};
 use haptic_coupling::model::WorstAxisModel;
-use haptic_device::{Device, Effort, MonotonicNs};
+use haptic_device::{Device, Effort, FaultCode, MonotonicNs};
 use haptic_planar::input::CouplingInput;
 use haptic_planar::output::StepOutput;
 use haptic_planar::scene::body_state::BodyState;
@@ -102,8 +103,12 @@ impl HapticLoop {
         let reading = self.device.read(now);
         let hand = self.monitor.check(&reading, f64::from(periods) * TICK_S);
         let hand_m = hand.position_m.map(|position_m| self.mapping.position_to_world(position_m));
-        self.bring_tool(&hand, hand_m, periods);
-        let (felt, offset_j) = self.advance(hand_m);
+        let is_off = self.guard.is_off() && self.pause.is_none();
+        if is_off {
+            self.bring_tool(&hand, hand_m, periods);
+        }
+        let is_at_rest = is_off && self.world.scene.tool.is_some();
+        let (felt, offset_j) = if is_at_rest { (self.felt_at_rest(), 0.0) } else { self.advance(hand_m) };
         let request = self.request(&felt, offset_j, periods);
         let admission = self.guard.admit(&request, &hand);
         let sent = self.device.write(Effort { force_n: admission.force_n }, now);
@@ -193,21 +198,24 @@ impl HapticLoop {
         self.guard.tank_lowest_j()
     }
 
-    /// Advances the world, unless it stands still: in a pause, and while the force is off in a scene with a tool.
-    /// Returns the output of the step, without force if there was none, and the energy that the offset of the coupling
-    /// added to the world, J.
+    /// Returns the output of a tick in which the world stands still: the last one, without forces.
+    fn felt_at_rest(&self) -> StepOutput {
+        let (last, energy) = (&self.recorder.latest().felt, self.world.state.energy);
+        StepOutput { force_on_hand_n: Vector2::zeros(), tool_normal_n: 0.0, tool_tangent_n: 0.0, energy, ..*last }
+    }
+
+    /// Advances the world, unless it is paused or stopped. Returns the output of the step, and the energy that the offset
+    /// of the coupling added to the world, J.
     fn advance(&mut self, hand_m: Option<Vector2<f64>>) -> (StepOutput, f64) {
-        let has_tool = self.world.scene.tool.is_some();
-        if self.pause == Some(0) || self.guard.is_stopped() || has_tool && self.pause.is_none() && self.guard.is_off() {
-            let at_rest = StepOutput { force_on_hand_n: Vector2::zeros(), ..self.recorder.latest().felt };
-            return (StepOutput { tool_normal_n: 0.0, tool_tangent_n: 0.0, ..at_rest }, 0.0);
+        if self.pause == Some(0) || self.guard.is_stopped() {
+            return (self.felt_at_rest(), 0.0);
         }
         let shrunk_m = if self.coupling.has_offset() && self.pause.is_none() {
             self.coupling.shrink_offset(1.0 - self.guard.ramped())
         } else {
             Vector2::zeros()
         };
-        let input = if has_tool { self.input(hand_m) } else { None };
+        let input = self.world.scene.tool.and_then(|_| self.input(hand_m));
         self.pause = self.pause.map(|left| left - 1);
         let felt = self.world.advance(input.as_ref());
         (felt, -felt.force_on_hand_n.dot(&shrunk_m))
@@ -252,7 +260,8 @@ impl HapticLoop {
         row.effort_n = admission.force_n;
         row.tank_j = self.guard.tank_j();
         row.fraction = self.guard.fraction();
-        row.phase = self.guard.phase();
+        let is_pressed = matches!(hand.validity, Validity::Faulted(Fault::Device(FaultCode::EmergencyStop)));
+        row.phase = if is_pressed { Phase::Stopped } else { self.guard.phase() };
         row.stale = matches!(hand.validity, Validity::Stale | Validity::Faulted(Fault::Lost { .. }));
         row.paused = self.pause.is_some();
         row.fault = admission.fault;

@@ -72,7 +72,6 @@ impl World {
     /// energy that this adds, J. Real-time: bounded by the scene.
     pub fn place_tool(&mut self, displacement_m: Vector2<f64>) -> f64 {
         self.state.place_tool(&self.scene, displacement_m);
-        self.state.energy.restart_gain();
         -self.tool_weight_n.dot(&displacement_m)
     }
 

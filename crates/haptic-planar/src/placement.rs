@@ -42,7 +42,7 @@ impl State {
     }
 
     /// Displaces the tool by `displacement_m` and brings it to rest. Real-time: one pass over the pieces of the tool and
-    /// over the near pairs.
+    /// over the near pairs and the dynamic bodies.
     pub fn place_tool(&mut self, scene: &Scene, displacement_m: Vector2<f64>) {
         let Some(tool) = scene.tool else { return };
         let body = &mut self.bodies[tool.body];
@@ -58,6 +58,7 @@ impl State {
                 pair.warm_start = WarmStart::default();
             }
         }
+        self.restart_energy(scene);
     }
 
     fn can_touch(&self, scene: &Scene, piece: usize, other: usize) -> bool {

@@ -34,13 +34,23 @@ impl State {
     /// Creates the initial state of a scene. Allocates all memory that the state will ever need.
     pub fn new(scene: &Scene) -> Self {
         let placed = scene.placed_at_start();
-        Self {
+        let mut state = Self {
             bodies: scene.bodies.iter().map(BodyState::at_start).collect(),
             energy: EnergyBalance::default(),
             broad_phase: BroadPhase::new(scene, &placed),
             placed,
             had_contact_load: vec![false; scene.bodies.len()],
-        }
+        };
+        state.restart_energy(scene);
+        state
+    }
+
+    /// Sets the stored energies to those of the bodies, with a relaxed coupling, after a change that no step has made.
+    /// Gains are measured from the next step. Real-time: one pass over the dynamic bodies.
+    pub(crate) fn restart_energy(&mut self, scene: &Scene) {
+        let BodyEnergy { kinetic_j, potential_j } = self.body_energy(scene);
+        self.energy = EnergyBalance { kinetic_j, potential_j, coupling_j: 0.0, ..self.energy };
+        self.energy.restart_gain();
     }
 
     /// Returns the position of the handle, world, m; zero if the scene has no tool.

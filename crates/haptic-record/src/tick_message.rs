@@ -349,6 +349,7 @@ mod tests {
             FaultCode::Protocol { bad_frames: 12 },
             FaultCode::Kinematics,
             FaultCode::Device { code: 3, detail: 77 },
+            FaultCode::EmergencyStop,
         ];
         let healths = [Health::Ready, Health::Stale, Health::Lost].into_iter().chain(codes.map(Health::Faulted));
         let errors = [WriteError::NotFinite, WriteError::NotConnected, WriteError::Os { errno: -5 }];

@@ -53,8 +53,9 @@ pub use message::{
     HomeFlags, Log, Message, Ping, PingReply, State, Status,
 };
 
-/// Protocol version that this crate implements: major, minor. Different major versions are incompatible.
-pub const VERSION: (u8, u8) = (1, 0);
+/// Protocol version that this crate implements: major, minor. Different major versions are incompatible; a higher minor
+/// version only adds to a lower one.
+pub const VERSION: (u8, u8) = (1, 1);
 
 /// Value of the first field of a HELLO: the letters `HAPT` in transmission order.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"HAPT");

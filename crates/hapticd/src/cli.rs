@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use haptic_backends::KINDS;
 use haptic_backends::serial::HaplyVariant;
 use haptic_config::setup::FileNames;
+use haptic_emulator::emergency_stop::PlannedStop;
 use haptic_emulator::emulators::{EMULATORS, Emulator};
 use std::fmt;
 use std::net::SocketAddr;
@@ -287,6 +288,9 @@ pub struct EmulateArguments {
     /// With --die-after, stay unplugged for this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0.3", value_name = "SECONDS")]
     pub dead_for: f64,
+    /// Press the emergency stop this many seconds after the start, for this many seconds; may be repeated (native).
+    #[arg(long, value_name = "START+SECONDS", allow_hyphen_values = true)]
+    pub emergency_stop: Vec<PlannedStop>,
     /// Write one row per millisecond: time, handle position and motor force.
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,

@@ -155,13 +155,17 @@ static haptic_state last_state(void)
     return state;
 }
 
-static haptic_fault last_fault(void)
+static haptic_fault fault_at(int index)
 {
     haptic_fault fault;
-    CHECK(last_type() == HAPTIC_FAULT);
-    const test_message *last = &board.sent[board.sent_count - 1];
-    CHECK(haptic_fault_unpack(&fault, last->payload, last->length));
+    CHECK(index >= 0 && index < board.sent_count && board.sent[index].type == HAPTIC_FAULT);
+    CHECK(haptic_fault_unpack(&fault, board.sent[index].payload, board.sent[index].length));
     return fault;
+}
+
+static haptic_fault last_fault(void)
+{
+    return fault_at(board.sent_count - 1);
 }
 
 #endif

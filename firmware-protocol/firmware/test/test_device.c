@@ -309,6 +309,19 @@ static void the_watchdog_ends_effort_even_if_the_main_loop_hangs(void)
     CHECK(board.effort[0] == 0 && device.mode == HAPTIC_FAULTED);
 }
 
+static void a_fault_is_sent_before_the_state_that_shows_it(void)
+{
+    boot_armed(1);
+    command(1, HAPTIC_ENABLE, 5000, 0);
+    for (int i = 0; i < 20 * TICKS_PER_MS; i++)
+        haptic_device_tick(&device, readings, 0);
+    board.sent_count = 0;
+    command(2, HAPTIC_ENABLE, 5000, 0);
+    ticks(1);
+    CHECK(board.sent_count == 2 && fault_at(0).code == HAPTIC_FAULT_WATCHDOG);
+    CHECK(last_state().status == HAPTIC_STATUS_FAULT);
+}
+
 static void commands_reset_the_watchdog(void)
 {
     boot_armed(1);
@@ -434,6 +447,7 @@ int main(void)
         a_stream_has_one_state_per_millisecond_and_ends_with_the_commands,
         the_watchdog_ends_effort_on_time_and_latches,
         the_watchdog_ends_effort_even_if_the_main_loop_hangs,
+        a_fault_is_sent_before_the_state_that_shows_it,
         commands_reset_the_watchdog,
         silence_before_the_first_command_is_not_a_fault,
         one_invalid_reading_is_held_and_two_are_a_fault,

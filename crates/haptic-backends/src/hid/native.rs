@@ -19,7 +19,7 @@ use crate::protocol::{OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf, 
 use crate::threaded::{
     Connection, Connector, Measurement, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
 };
-use haptic_device::{Effort, Health, Identity, Limits, MonotonicNs};
+use haptic_device::{Effort, FaultCode, Health, Identity, Limits, MonotonicNs};
 use haptic_wire::report::{REPORT_BYTES, USAGE, USAGE_PAGE};
 use nalgebra::Vector2;
 use std::io;
@@ -222,7 +222,9 @@ impl NativeReceiver {
             Health::Faulted(code) => Some(code),
             _ => None,
         };
-        self.disarmed_since = fault.and(self.disarmed_since.or(Some(now)));
+        // A stopped board has kept its session: it answers ARM with this fault until a person releases it.
+        let disarmed = fault.filter(|fault| *fault != FaultCode::EmergencyStop);
+        self.disarmed_since = disarmed.and(self.disarmed_since.or(Some(now)));
         if std::mem::replace(&mut self.newest, sample.sequence) == sample.sequence {
             return Received::Condition(fault);
         }
@@ -241,18 +243,21 @@ mod tests {
     use super::*;
     use crate::hid::link::tests::NoLink;
     use crate::protocol;
-    use haptic_device::FaultCode;
 
     const MS: u64 = 1_000_000;
 
-    /// Decodes every report as a sample with the health given by the first byte: 1 is ready.
+    /// Decodes every report as a sample with the health given by the first byte: 1 is ready, 2 is stopped.
     struct Healths(u32);
 
     impl ReceiveHalf for Healths {
         fn receive(&mut self, bytes: &[u8], _now: MonotonicNs) -> protocol::Received {
             let sample = bytes.first().map(|byte| {
                 self.0 += 1;
-                let health = if *byte == 1 { Health::Ready } else { Health::Faulted(FaultCode::Disarmed) };
+                let health = match *byte {
+                    1 => Health::Ready,
+                    2 => Health::Faulted(FaultCode::EmergencyStop),
+                    _ => Health::Faulted(FaultCode::Disarmed),
+                };
                 Sample { health, sequence: self.0, ..Sample::default() }
             });
             protocol::Received { sample, reply: None }
@@ -271,5 +276,14 @@ mod tests {
         assert!(!is_lost(&[], 2019) && is_lost(&[], 2020));
         assert!(!is_lost(&[1], 2021));
         assert!(!is_lost(&[], 2022));
+    }
+
+    #[test]
+    fn a_stopped_board_keeps_its_session_however_long_the_stop_is_pressed() {
+        let mut receiver =
+            NativeReceiver::new(Box::new(NoLink), Box::new(Healths(0)), sync_channel(1).0, MonotonicNs(0));
+        let mut is_lost = |report: &[u8], at_ms: u64| receiver.on_report(report, MonotonicNs(at_ms * MS)).is_err();
+        assert!((1..100_000).all(|at_ms| !is_lost(&[2], at_ms)));
+        assert!(!is_lost(&[0], 100_000) && !is_lost(&[0], 100_999) && is_lost(&[0], 101_000));
     }
 }

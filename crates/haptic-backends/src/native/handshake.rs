@@ -9,7 +9,9 @@ use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use crate::scale::{AxisScale, limits};
 use haptic_device::{Identity, MAX_AXES, MonotonicNs};
-use haptic_wire::{Arm, AxisInfo, AxisInfoRequest, Capabilities, FaultCode, Hello, HelloAck, Message, VERSION, rate};
+use haptic_wire::{
+    Arm, AxisInfo, AxisInfoRequest, Capabilities, Fault, FaultCode, Hello, HelloAck, Message, VERSION, rate,
+};
 use std::sync::Arc;
 
 /// Interval between repetitions of a request, ns; the specification requires 50 ms or more.
@@ -59,6 +61,8 @@ pub struct NativeHandshake<F> {
     board: Option<HelloAck>,
     axes: [Option<AxisInfo>; MAX_AXES],
     is_armed: bool,
+    /// Fault that followed ARM_ACK: the board is not armed after all.
+    fault: Option<Fault>,
     failed: Option<HandshakeError>,
 }
 
@@ -85,6 +89,7 @@ impl<F: Framing> NativeHandshake<F> {
             board: None,
             axes: [None; MAX_AXES],
             is_armed: false,
+            fault: None,
             failed: None,
         }
     }
@@ -94,6 +99,9 @@ impl<F: Framing> NativeHandshake<F> {
             (Request::Hello, Message::HelloAck(board)) if board.nonce == self.nonce => self.on_board(board, now),
             (Request::Axis(index), Message::AxisInfo(info)) if info.index == index => self.on_axis(info, now),
             (Request::Arm, Message::ArmAck(arm)) if arm.nonce == self.nonce => self.is_armed = true,
+            (Request::Arm, Message::Fault(fault)) if self.is_armed && fault.code.latches() => {
+                self.fault = Some(*fault);
+            }
             (Request::Arm, Message::Fault(fault)) if fault.code == FaultCode::NonceMismatch => {
                 // Another host has opened a session in the meantime.
                 self.start_request(Request::Hello, now);
@@ -166,12 +174,13 @@ impl<F: Framing> NativeHandshake<F> {
 
     fn session(&self, board: &HelloAck) -> OpenSession {
         let (scales, monitor) = (self.scales(), || Arc::clone(&self.monitor));
+        let receive = NativeReceive::new(self.framing.clone(), scales, monitor(), self.arm(), self.fault.as_ref());
         self.first_board.get_or_init(|| (board.uid, board.axes));
         OpenSession {
             identity: identity::<F>(board),
             limits: limits(&scales, self.rate_hz(board)),
             transmit: Box::new(NativeTransmit::<F>::new(scales, monitor())),
-            receive: Box::new(NativeReceive::new(self.framing.clone(), scales, monitor(), self.arm())),
+            receive: Box::new(receive),
         }
     }
 

@@ -34,8 +34,9 @@ pub struct NativeReceive<F> {
 }
 
 impl<F: Framing> NativeReceive<F> {
-    /// Creates the receive half for a board just armed with `arm`. `framing` is the framing used in the handshake.
-    pub fn new(framing: F, scales: Scales, monitor: Arc<LinkMonitor>, arm: Arm) -> Self {
+    /// Creates the receive half for a board just armed with `arm`. `framing` is the framing used in the handshake, and
+    /// `fault` the fault that the board has reported since.
+    pub fn new(framing: F, scales: Scales, monitor: Arc<LinkMonitor>, arm: Arm, fault: Option<&Fault>) -> Self {
         Self {
             damaged: framing.counts().damaged,
             framing,
@@ -46,7 +47,7 @@ impl<F: Framing> NativeReceive<F> {
             sampled_at_us: None,
             velocity: AdaptiveWindow::new(encoder_step_m(&scales)),
             scales,
-            fault: None,
+            fault: fault.map(fault_code),
             rearmed_at: None,
         }
     }
@@ -56,21 +57,21 @@ impl<F: Framing> NativeReceive<F> {
         match Message::parse(frame) {
             Ok(Message::State(state)) => self.on_state(&state, frame.sequence, now),
             Ok(Message::Fault(fault)) => self.on_fault(&fault),
-            Ok(Message::ArmAck(_)) => {
-                self.fault = None;
-                None
-            }
+            // ARM_ACK ends no fault: a stopped board sends it too. STATE tells whether the board is armed.
             _ => None,
         }
     }
 
     fn on_fault(&mut self, fault: &Fault) -> Option<Sample> {
-        fault.code.latches().then(|| {
-            let code = fault_code(fault);
-            self.fault = Some(code);
-            self.newest.health = Health::Faulted(code);
-            self.newest
-        })
+        let code = match fault.code {
+            // Another host has opened a session: whatever the fault was, the board now ignores this host's ARM.
+            haptic_wire::FaultCode::NonceMismatch => FaultCode::Disarmed,
+            code if code.latches() => fault_code(fault),
+            _ => return None,
+        };
+        self.fault = Some(code);
+        self.newest.health = Health::Faulted(code);
+        Some(self.newest)
     }
 
     fn on_state(&mut self, state: &State, number: u8, now: MonotonicNs) -> Option<Sample> {
@@ -152,6 +153,7 @@ impl<F: Framing> ReceiveHalf for NativeReceive<F> {
 fn fault_code(fault: &Fault) -> FaultCode {
     match fault.code {
         haptic_wire::FaultCode::Watchdog => FaultCode::Watchdog,
+        haptic_wire::FaultCode::EmergencyStop => FaultCode::EmergencyStop,
         haptic_wire::FaultCode::EncoderJump => FaultCode::EncoderJump { axis: (fault.detail >> 24) as u8 },
         other => FaultCode::Device { code: other.byte(), detail: fault.detail },
     }
@@ -169,7 +171,7 @@ mod tests {
     fn armed_board() -> NativeReceive<HidReport> {
         let scale = AxisScale { m_per_count: 1e-5, full_scale_n: 4.0, ..AxisScale::default() };
         let arm = Arm { nonce: 7, watchdog_ms: 20, limits_q15: PerAxis::two(100, 100), slew_q15_per_ms: 0 };
-        NativeReceive::new(HidReport::default(), PerAxis::two(scale, scale), Arc::default(), arm)
+        NativeReceive::new(HidReport::default(), PerAxis::two(scale, scale), Arc::default(), arm, None)
     }
 
     fn at(ms: u64) -> MonotonicNs {
@@ -184,9 +186,12 @@ mod tests {
         encode_report(&Message::State(state), acknowledged).unwrap()
     }
 
-    fn watchdog_fault() -> [u8; 64] {
-        let fault = Fault { code: haptic_wire::FaultCode::Watchdog, detail: 20 };
-        encode_report(&Message::Fault(fault), 1).unwrap()
+    fn fault(code: haptic_wire::FaultCode) -> [u8; 64] {
+        encode_report(&Message::Fault(Fault { code, detail: 20 }), 1).unwrap()
+    }
+
+    fn arm_ack(receive: &NativeReceive<HidReport>) -> [u8; 64] {
+        encode_report(&Message::ArmAck(receive.arm), 1).unwrap()
     }
 
     #[test]
@@ -210,11 +215,34 @@ mod tests {
             monitor.record_sent(number, at(0));
         }
         assert_eq!(health(receive.receive(&state(1, Status::ARMED), at(1))), Health::Ready);
-        assert_eq!(health(receive.receive(&watchdog_fault(), at(2))), faulted);
+        assert_eq!(health(receive.receive(&fault(haptic_wire::FaultCode::Watchdog), at(2))), faulted);
         assert_eq!(health(receive.receive(&state(2, Status::FAULT), at(3))), faulted);
         // The ARM message had sequence number 3.
         assert_eq!(health(receive.receive(&state(4, Status::ARMED), at(4))), Health::Ready);
         assert_eq!(monitor.statistics(1000.0).frames_lost, 0);
+    }
+
+    #[test]
+    fn an_emergency_stop_lasts_through_arm_acks_even_if_the_fault_after_one_is_lost() {
+        let mut receive = armed_board();
+        let health = |received: Received| received.sample.unwrap().health;
+        let stopped = Health::Faulted(FaultCode::EmergencyStop);
+        assert_eq!(health(receive.receive(&fault(haptic_wire::FaultCode::EmergencyStop), at(1))), stopped);
+        for number in 1..100 {
+            assert_eq!(receive.receive(&arm_ack(&receive), at(2)).sample, None);
+            assert_eq!(health(receive.receive(&state(number, Status::FAULT), at(3))), stopped);
+        }
+        assert_eq!(health(receive.receive(&state(100, Status::ARMED), at(4))), Health::Ready);
+    }
+
+    #[test]
+    fn a_board_that_another_host_has_taken_over_is_disarmed_whatever_its_fault_was() {
+        let mut receive = armed_board();
+        let health = |received: Received| received.sample.unwrap().health;
+        receive.receive(&fault(haptic_wire::FaultCode::EmergencyStop), at(1));
+        let disarmed = Health::Faulted(FaultCode::Disarmed);
+        assert_eq!(health(receive.receive(&fault(haptic_wire::FaultCode::NonceMismatch), at(2))), disarmed);
+        assert_eq!(health(receive.receive(&state(1, 0), at(3))), disarmed);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::reader_thread::{Connection, FindPort, ReaderThread, SerialConnector, 
 use crate::handshake::now;
 use crate::link_monitor::LinkMonitor;
 use crate::open_error::OpenError;
-use crate::protocol::{Protocol, ReceiveHalf, Sample};
+use crate::protocol::{FaultCount, Protocol, ReceiveHalf, Sample};
 use haptic_device::{
     Device, Effort, Health, Identity, Limits, LinkStatistics, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
@@ -50,6 +50,8 @@ pub struct SerialDevice {
     newest: Sample,
     /// Sequence number of the sample last read by the tick.
     sequence_read: u32,
+    /// Faults up to the sample last read by the tick.
+    faults_read: FaultCount,
     tx_links: RingReader<TxLink>,
     returned: RingWriter<TxLink>,
     stop: Arc<AtomicBool>,
@@ -91,6 +93,7 @@ impl SerialDevice {
             samples,
             newest: Sample::default(),
             sequence_read: 0,
+            faults_read: FaultCount::default(),
             tx_links,
             returned: return_writer,
             stop,
@@ -155,13 +158,21 @@ impl Device for SerialDevice {
         &self.limits
     }
 
+    /// A fault that ended before the tick read it is still reported once: the motors were off, so the force must ramp up
+    /// again.
+    ///
     /// Real-time: one slot and two rings; no system call.
     fn read(&mut self, now: MonotonicNs) -> Reading {
         self.newest = *self.samples.read();
         self.update_tx_link();
         let sample = &self.newest;
         let fresh = sample.sequence != std::mem::replace(&mut self.sequence_read, sample.sequence);
-        let health = if sample.health == Health::Ready && !fresh { Health::Stale } else { sample.health };
+        let unread = sample.faults.since(std::mem::replace(&mut self.faults_read, sample.faults));
+        let health = match (sample.health, unread) {
+            (Health::Ready | Health::Stale, Some(code)) => Health::Faulted(code),
+            (Health::Ready, None) if !fresh => Health::Stale,
+            (health, _) => health,
+        };
         Reading {
             position_m: sample.position_m,
             velocity_m_per_s: sample.velocity_m_per_s,

@@ -156,7 +156,8 @@ impl ReaderThread {
                 dead_man.heartbeat(self.monitor.commands(), now());
             }
             if let Some(sample) = received.sample {
-                self.newest = Sample { sequence: base.wrapping_add(sample.sequence), ..sample };
+                let faults = self.newest.faults.with(self.newest.health, sample.health);
+                self.newest = Sample { sequence: base.wrapping_add(sample.sequence), faults, ..sample };
                 self.samples.publish(self.newest);
                 silence = Silence::new(now(), self.monitor.commands());
             }

@@ -118,8 +118,9 @@ impl HidLink for SocketLink {
             if socket.is_hung {
                 return 0;
             }
-            let own = socket.gadget.advance(now_us());
-            let Some(report) = socket.answers.pop_front().or(own) else { return 0 };
+            socket.gadget.step(now_us());
+            let report = socket.answers.pop_front().or_else(|| socket.gadget.advance(now_us()));
+            let Some(report) = report else { return 0 };
             into[..report.len()].copy_from_slice(&report);
             report.len()
         })
@@ -167,7 +168,7 @@ fn tick_until(device: &mut dyn Device, force_n: Vector2<f64>, holds: impl Fn(&mu
 
 fn motor_n(socket: &SharedSocket) -> Vector2<f64> {
     let mut socket = socket.lock().unwrap();
-    socket.gadget.advance(now_us());
+    socket.gadget.step(now_us());
     Vector2::from(socket.gadget.force_n)
 }
 
@@ -338,6 +339,29 @@ fn a_board_whose_watchdog_stopped_it_is_reported_armed_again_and_exerts_force_ag
     }
     let is_told = |device: &mut dyn Device| read(device).health == Health::Faulted(FaultCode::Watchdog);
     tick_until(device.as_mut(), force_n, is_told);
+    tick_until(device.as_mut(), force_n, |device| read(device).health == Health::Ready);
+    tick_until(device.as_mut(), force_n, pushes);
+    let statistics = device.link_statistics().unwrap();
+    assert_eq!((mistakes(&socket), statistics.frames_lost, statistics.reconnects), (0, 0, 0));
+}
+
+#[test]
+fn an_emergency_stop_of_a_board_lasts_longer_than_a_lost_session_without_a_reconnection() {
+    let socket = socket(None, None);
+    let mut device = open_native(&socket);
+    let force_n = Vector2::new(2.0, 0.0);
+    let pushes = |_: &mut dyn Device| (motor_n(&socket) - force_n).norm() < 1e-3;
+    tick_until(device.as_mut(), force_n, pushes);
+    let button = socket.lock().unwrap().gadget.stop_button().unwrap();
+    button.press();
+    let stopped = Health::Faulted(FaultCode::EmergencyStop);
+    tick_until(device.as_mut(), force_n, |device| read(device).health == stopped);
+    let start = Instant::now();
+    tick_until(device.as_mut(), force_n, |device| {
+        assert_eq!((read(device).health, motor_n(&socket)), (stopped, Vector2::zeros()));
+        start.elapsed() > Duration::from_millis(1500)
+    });
+    button.release();
     tick_until(device.as_mut(), force_n, |device| read(device).health == Health::Ready);
     tick_until(device.as_mut(), force_n, pushes);
     let statistics = device.link_statistics().unwrap();

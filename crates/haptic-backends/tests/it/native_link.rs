@@ -144,8 +144,8 @@ fn another_version_another_number_of_axes_silence_and_garbage_have_errors_of_the
             (NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 1), board(traits));
         open_session(&mut protocol, &mut |bytes| replies_of(&mut board, bytes)).err().unwrap()
     };
-    let version = rejection(NativeTraits { major_version: 9, ..NativeTraits::default() });
-    assert_eq!(version, HandshakeError::Version { theirs: (9, 0), ours: (1, 0) });
+    let version = rejection(NativeTraits { version: (9, 0), ..NativeTraits::default() });
+    assert_eq!(version, HandshakeError::Version { theirs: (9, 0), ours: (1, 1) });
     let axes = rejection(NativeTraits { axes: 1, ..NativeTraits::default() });
     assert_eq!(axes, HandshakeError::Axes { wanted: 2, found: 1 });
     let alone = |answer: &[u8]| {
@@ -236,6 +236,109 @@ fn after_the_watchdog_has_cut_in_the_board_is_armed_again() {
     let faulted = (0..25).find_map(|_| exchange.wait().sample).unwrap();
     assert_eq!(faulted.health, Health::Faulted(FaultCode::Watchdog));
     assert_eq!(exchange.board.force_n(), Vector2::zeros());
+    exchange.run(3, Vector2::zeros());
+    assert_eq!(exchange.newest.health, Health::Ready);
+}
+
+const STOPPED: Health = Health::Faulted(FaultCode::EmergencyStop);
+
+/// A host that pushes with 4 N.
+fn pushing() -> Exchange {
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(10, Vector2::new(4.0, -4.0));
+    assert_eq!(exchange.board.force_n(), Vector2::new(4.0, -4.0));
+    exchange
+}
+
+#[test]
+fn an_emergency_stop_ends_the_force_at_once_lasts_through_many_arms_and_after_release_the_board_is_armed_again() {
+    let mut exchange = pushing();
+    let button = exchange.board.stop_button();
+    button.press();
+    assert_eq!(exchange.board.force_n(), Vector2::zeros());
+    let (mut arms, mut healths) = (0, vec![exchange.newest.health]);
+    for _ in 0..5000 {
+        let received = exchange.exchange(Vector2::new(4.0, -4.0), |_, _| {});
+        arms += usize::from(received.reply.is_some());
+        healths.push(exchange.newest.health);
+        assert_eq!(exchange.board.force_n(), Vector2::zeros());
+    }
+    healths.dedup();
+    assert_eq!(healths, [Health::Ready, STOPPED], "reported once");
+    assert_eq!(arms, 25, "every 200 ms");
+    button.release();
+    let is_ready = |exchange: &mut Exchange| {
+        exchange.exchange(Vector2::zeros(), |_, _| {});
+        exchange.newest.health == Health::Ready
+    };
+    let ready_after = (0..1000).position(|_| is_ready(&mut exchange)).unwrap();
+    assert!(ready_after <= 201, "{ready_after} ms");
+    assert_eq!(exchange.monitor.statistics(1000.0).frames_lost, 0);
+    exchange.run(2, Vector2::new(4.0, -4.0));
+    assert!((exchange.board.force_n() - Vector2::new(2.0, -2.0)).norm() < 1e-3, "from zero, slewed");
+}
+
+#[test]
+fn a_released_board_is_not_ready_before_the_host_has_armed_it() {
+    let mut exchange = pushing();
+    exchange.board.stop_button().press();
+    exchange.run(2, Vector2::zeros());
+    exchange.board.stop_button().release();
+    // The host has just sent an ARM; the next one is due after 200 ms.
+    for _ in 0..190 {
+        assert!(exchange.exchange(Vector2::new(4.0, -4.0), |_, _| {}).reply.is_none());
+        assert_eq!((exchange.newest.health, exchange.board.force_n()), (STOPPED, Vector2::zeros()));
+    }
+}
+
+#[test]
+fn an_emergency_stop_of_any_length_interrupts_the_readings() {
+    for pressed_ms in 0..20 {
+        let mut exchange = pushing();
+        exchange.board.stop_button().press();
+        assert_eq!(exchange.wait().sample.map(|sample| sample.health), Some(STOPPED));
+        exchange.run(pressed_ms, Vector2::zeros());
+        exchange.board.stop_button().release();
+        exchange.run(250, Vector2::zeros());
+        assert_eq!(exchange.newest.health, Health::Ready, "after {pressed_ms} ms");
+    }
+}
+
+#[test]
+fn a_board_that_is_stopped_before_the_host_starts_is_opened_and_its_first_reading_tells_why_it_has_no_force() {
+    let stopped = || {
+        let board = board(NativeTraits::default());
+        board.stop_button().press();
+        (board, NativeProtocol::new(settings(2), Arc::default(), 3))
+    };
+    // The fault after ARM_ACK arrives during the handshake, or after it.
+    for split_s in [false, true] {
+        let (mut board, mut protocol) = stopped();
+        let mut late = Vec::new();
+        let mut session = *open_session(&mut protocol, &mut |bytes| {
+            let mut answers = Vec::new();
+            board.receive(bytes, &mut answers);
+            late = if split_s && answers.len() == 2 { answers.split_off(1).concat() } else { Vec::new() };
+            answers.concat()
+        })
+        .unwrap();
+        assert_eq!(late.is_empty(), !split_s);
+        let now = MonotonicNs(10_000 * MILLISECOND_NS);
+        let (bytes, _) = session.transmit.encode(Effort::zero(), &Sample::default(), now);
+        let late_health = session.receive.receive(&late, now).sample.map(|sample| sample.health);
+        assert_eq!(late_health, split_s.then_some(STOPPED));
+        let answer = replies_of(&mut board, bytes.bytes());
+        assert_eq!(session.receive.receive(&answer, now).sample.unwrap().health, STOPPED);
+    }
+}
+
+#[test]
+fn a_board_of_version_1_0_works_as_before() {
+    let mut exchange = Exchange::new(NativeTraits { version: (1, 0), ..NativeTraits::default() });
+    exchange.run(100, Vector2::new(1.0, 0.0));
+    assert_eq!(exchange.newest.health, Health::Ready);
+    assert!((0..25).any(|_| exchange.wait().sample.is_some()), "the watchdog");
+    assert_eq!(exchange.newest.health, Health::Faulted(FaultCode::Watchdog));
     exchange.run(3, Vector2::zeros());
     assert_eq!(exchange.newest.health, Health::Ready);
 }

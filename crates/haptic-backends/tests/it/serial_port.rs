@@ -7,15 +7,17 @@ use haptic_backends::protocol::{
 };
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings, Port, SerialDevice, SerialSettings};
 use haptic_device::{
-    Device, DeviceModel, Effort, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
+    Device, DeviceModel, Effort, FaultCode, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
 };
+use haptic_emulator::emergency_stop::StopButton;
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::native::NativeTraits;
+use haptic_emulator::serial::pty::Pty;
 use haptic_emulator::serial::{LineFaults, NativeBoard, ServeOptions, serve};
 use haptic_realtime::clock::monotonic_ns;
 use nalgebra::Vector2;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -32,6 +34,12 @@ struct Emulator {
 
 impl Emulator {
     fn start(name: &str, traits: NativeTraits, life: ServeOptions) -> Self {
+        Self::start_with(name, traits, life, &StopButton::default())
+    }
+
+    /// Starts a board with this button as its emergency stop.
+    fn start_with(name: &str, traits: NativeTraits, life: ServeOptions, button: &StopButton) -> Self {
+        let button = button.clone();
         let port = std::env::temp_dir().join(format!("hapticd-{}-{name}", std::process::id()));
         let (stop, events) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
         let life = ServeOptions { link: Some(port.clone()), ..life };
@@ -39,7 +47,8 @@ impl Emulator {
         let thread = std::thread::spawn(move || {
             let body = EmulatedHandle::new(traits.axes, &DeviceModel::default(), None).unwrap();
             let mut log = |_: f64, text: &str| events_inside.lock().unwrap().push(text.to_owned());
-            serve(&mut NativeBoard::new(traits, body), &life, &stop_inside, &mut log).unwrap();
+            let mut board = NativeBoard::new(traits, body).with_stop_button(button);
+            serve(&mut board, &life, &stop_inside, &mut log).unwrap();
         });
         let emulator = Self { port, stop, events, thread: Some(thread) };
         wait_until("the port appears", || emulator.port.exists());
@@ -158,7 +167,7 @@ fn a_port_in_use_is_reported_with_the_process_that_uses_it() {
 
 #[test]
 fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
-    let old = NativeTraits { major_version: 7, ..NativeTraits::default() };
+    let old = NativeTraits { version: (7, 0), ..NativeTraits::default() };
     let emulator = Emulator::start("old", old, ServeOptions::default());
     let error = open(&emulator.port, 2).err().unwrap().to_string();
     assert!(error.contains("protocol 7.0") && error.contains("flash"), "{error}");
@@ -168,12 +177,50 @@ fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
     assert!(error.contains("axes = 1"), "{error}");
 }
 
-/// A board whose handshake succeeds immediately and that never answers afterwards.
-struct Mute(Arc<LinkMonitor>);
+#[test]
+fn an_emergency_stop_is_held_on_the_line_until_it_is_released() {
+    let button = StopButton::default();
+    let emulator = Emulator::start_with("stop", NativeTraits::default(), ServeOptions::default(), &button);
+    let mut device = open(&emulator.port, 2).unwrap();
+    tick_until(&mut device, "the motor pushes", |_, _| emulator.has_event("motor 0 on"));
+    button.press();
+    let stopped = Health::Faulted(FaultCode::EmergencyStop);
+    tick_until(&mut device, "the stop is reported", |reading, _| reading.health == stopped);
+    wait_until("the motor is off", || emulator.has_event("motor 0 off"));
+    let start = Instant::now();
+    // Several times as long as the interval between two ARM messages.
+    while start.elapsed() < Duration::from_secs(1) {
+        assert_eq!(tick(&mut device).0.health, stopped);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    button.release();
+    tick_until(&mut device, "the board is armed again", |reading, _| reading.health == Health::Ready);
+    assert_eq!(device.link_statistics().unwrap().reconnects, 0);
+}
+
+/// A board whose handshake succeeds immediately and that never answers afterwards. A test sends its samples, one per
+/// byte: `F` is one with a fault. The second field counts them.
+#[derive(Clone, Default)]
+struct Mute(Arc<LinkMonitor>, Arc<AtomicU32>);
+
+impl Mute {
+    fn open(&self, pty: &Pty) -> SerialDevice {
+        let port = pty.name().to_str().unwrap().to_owned();
+        SerialDevice::open(SerialSettings {
+            find: Box::new(move || Ok(port.clone())),
+            baud: 1_000_000,
+            protocol: Box::new(self.clone()),
+            monitor: Arc::clone(&self.0),
+            dead_man: None,
+            priority: 79,
+        })
+        .unwrap()
+    }
+}
 
 impl Protocol for Mute {
     fn start_handshake(&mut self, _: MonotonicNs) -> Box<dyn Handshake> {
-        Box::new(Self(Arc::clone(&self.0)))
+        Box::new(self.clone())
     }
 }
 
@@ -186,15 +233,20 @@ impl Handshake for Mute {
         Step::Done(Box::new(OpenSession {
             identity: Identity { name, kind: &haptic_backends::native::SERIAL, serial_number, firmware, axes: 1 },
             limits: Limits { max_force_n: 1.0, travel_min_m: -everywhere, travel_max_m: everywhere, rate_hz: 1000.0 },
-            transmit: Box::new(Self(Arc::clone(&self.0))),
-            receive: Box::new(Self(Arc::clone(&self.0))),
+            transmit: Box::new(self.clone()),
+            receive: Box::new(self.clone()),
         }))
     }
 }
 
 impl ReceiveHalf for Mute {
-    fn receive(&mut self, _: &[u8], _: MonotonicNs) -> Received {
-        Received { sample: None, reply: None }
+    fn receive(&mut self, bytes: &[u8], _: MonotonicNs) -> Received {
+        let sample = bytes.last().map(|byte| {
+            let sequence = self.1.fetch_add(1, Ordering::Relaxed) + 1;
+            let health = if *byte == b'F' { Health::Faulted(FaultCode::Watchdog) } else { Health::Ready };
+            Sample { health, sequence, ..Sample::default() }
+        });
+        Received { sample, reply: None }
     }
 }
 
@@ -212,17 +264,8 @@ impl TransmitHalf for Mute {
 
 #[test]
 fn a_zero_goes_out_although_nothing_that_was_sent_before_was_answered() {
-    let mut pty = haptic_emulator::serial::pty::Pty::open(None).unwrap();
-    let (monitor, port) = (Arc::new(LinkMonitor::default()), pty.name().to_str().unwrap().to_owned());
-    let mut device = SerialDevice::open(SerialSettings {
-        find: Box::new(move || Ok(port.clone())),
-        baud: 1_000_000,
-        protocol: Box::new(Mute(Arc::clone(&monitor))),
-        monitor: Arc::clone(&monitor),
-        dead_man: None,
-        priority: 79,
-    })
-    .unwrap();
+    let (mut pty, board) = (Pty::open(None).unwrap(), Mute::default());
+    let (monitor, mut device) = (Arc::clone(&board.0), board.open(&pty));
     (0..6).for_each(|_| assert_eq!(tick(&mut device).1, WriteOutcome::Written));
     assert_eq!((monitor.in_flight(), device.write(Effort::zero(), MonotonicNs(0))), (6, WriteOutcome::Written));
     device.close();
@@ -232,8 +275,25 @@ fn a_zero_goes_out_although_nothing_that_was_sent_before_was_answered() {
 }
 
 #[test]
+fn a_fault_that_begins_and_ends_between_two_reads_is_reported_once() {
+    let (mut pty, board) = (Pty::open(None).unwrap(), Mute::default());
+    let mut device = board.open(&pty);
+    // A host has the port open only after a wait.
+    pty.wait(Duration::ZERO).unwrap();
+    // The third sample proves that the second one was published.
+    for (count, byte) in (1..).zip(b"FRR") {
+        pty.write(&[*byte]);
+        wait_until("the sample is received", || board.1.load(Ordering::Relaxed) == count);
+    }
+    let mut health = || device.read(MonotonicNs(monotonic_ns())).health;
+    assert_eq!(health(), Health::Faulted(FaultCode::Watchdog));
+    wait_until("the fault has ended", || health() != Health::Faulted(FaultCode::Watchdog));
+    assert_eq!(health(), Health::Stale);
+}
+
+#[test]
 fn a_full_line_is_busy_and_never_waits() {
-    let pty = haptic_emulator::serial::pty::Pty::open(None).unwrap();
+    let pty = Pty::open(None).unwrap();
     let port = Port::open(pty.name().to_str().unwrap(), 115_200).unwrap();
     // The other end is not read, so the buffer fills up.
     let rejected = (0..100_000).find_map(|_| port.write(&[1; 64]).err()).expect("the buffer is finite");

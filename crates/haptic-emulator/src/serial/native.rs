@@ -1,6 +1,7 @@
 //! A board with the native protocol on a serial line.
 
 use super::Board;
+use crate::emergency_stop::{PlannedStop, StopButton};
 use crate::handle::EmulatedHandle;
 use crate::native::{CobsStream, NativeFirmware, NativeTraits};
 use nalgebra::Vector2;
@@ -18,6 +19,25 @@ impl NativeBoard {
     pub fn new(traits: NativeTraits, handle: EmulatedHandle) -> Self {
         Self { firmware: NativeFirmware::new(traits), handle, stream: CobsStream::default(), time_us: 0 }
     }
+
+    /// Plans presses of the emergency stop, in seconds after the start of the board.
+    #[must_use]
+    pub fn with_planned_stops(mut self, stops: Vec<PlannedStop>) -> Self {
+        self.firmware.plan_stops(stops);
+        self
+    }
+
+    /// Replaces the button of the emergency stop by one that another thread operates.
+    #[must_use]
+    pub fn with_stop_button(mut self, button: StopButton) -> Self {
+        self.firmware.set_stop_button(button);
+        self
+    }
+
+    /// Returns the button of the emergency stop.
+    pub fn stop_button(&self) -> StopButton {
+        self.firmware.stop_button()
+    }
 }
 
 impl Board for NativeBoard {
@@ -27,7 +47,8 @@ impl Board for NativeBoard {
 
     fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
         self.time_us += 1000;
-        if let Some(fault) = self.firmware.advance(self.time_us) {
+        self.firmware.advance(self.time_us);
+        if let Some(fault) = self.firmware.take_fault() {
             out.extend(CobsStream::encode(&mut self.firmware, &fault));
         }
         self.handle.advance(self.firmware.force_n());

@@ -231,8 +231,8 @@ fn serve_output(mut output: File, shared: &SharedSocket, answers: &SyncSender<Ve
         let mut report = [0; PACKET_BYTES];
         match output.read(&mut report) {
             Ok(length) if length > 0 => {
-                let answer = lock(shared).gadget.output(&report[..length], now_us());
-                answer.map(|answer| answers.try_send(answer));
+                let replies = lock(shared).gadget.output(&report[..length], now_us());
+                replies.into_iter().for_each(|reply| drop(answers.try_send(reply)));
             }
             _ => sleep(Duration::from_millis(1)),
         }

@@ -126,7 +126,8 @@ impl Uhid {
         match event.kind() {
             event::OUTPUT => {
                 let report = event.slice(0, event.number16(DATA_BYTES));
-                gadget.output(without_empty_id(report), now_us()).map_or(Ok(()), |answer| self.input(&answer))
+                let answers = gadget.output(without_empty_id(report), now_us());
+                answers.iter().try_for_each(|answer| self.input(answer))
             }
             event::GET_REPORT => {
                 let report = gadget.get_feature(event.slice(4, 1)[0]).unwrap_or_default();

@@ -314,7 +314,7 @@ fn a_stop_is_one_fault_and_lasts_until_it_is_released() {
         guard.start_ramp(0.0);
     }
     guard.release();
-    assert!(!guard.awaits_tool(101) && guard.awaits_tool(1));
+    assert!(guard.is_off() && !guard.can_engage(101) && guard.can_engage(1));
     guard.admit(&request(1.0), &hand(0.0));
     guard.start_ramp(0.0);
     let ticks_to_full = (1..).find(|_| guard.admit(&request(1.0), &hand(0.0)).force_n.x >= 1.0);

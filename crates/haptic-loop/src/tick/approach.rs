@@ -14,17 +14,16 @@ use nalgebra::Vector2;
 pub const POSITIONS: u32 = 32;
 
 impl HapticLoop {
-    /// Tries one position for the tool if the force waits for it, and starts the ramp of the force once the tool is
-    /// placed. Real-time: one test for room, bounded by the scene.
+    /// Tries one position for the tool, unless a fault would end the engagement at once, and starts the ramp of the
+    /// force when the tool is placed. Real-time: one test for room, bounded by the scene, in place of the step.
     pub(super) fn bring_tool(&mut self, hand: &HandReading, hand_m: Option<Vector2<f64>>, periods: u32) {
-        let is_awaited = self.pause.is_none() && self.guard.awaits_tool(periods);
-        let Some(hand_m) = hand_m.filter(|_| is_awaited && hand.validity == Validity::Good) else {
+        let can_engage = hand.validity == Validity::Good && self.guard.can_engage(periods);
+        let Some(hand_m) = hand_m.filter(|_| can_engage) else {
             self.positions_tried = 0;
             return;
         };
         if self.world.scene.tool.is_none() {
-            self.guard.start_ramp(0.0);
-            return;
+            return self.guard.start_ramp(0.0);
         }
         let way_m = hand_m + self.sag_m() - self.world.state.handle_m(&self.world.scene);
         let displacement_m = way_m * (1.0 - f64::from(self.positions_tried) / f64::from(POSITIONS));

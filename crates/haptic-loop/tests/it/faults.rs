@@ -41,6 +41,18 @@ fn a_fault_of_the_device_is_zero_force_in_the_same_tick() {
 }
 
 #[test]
+fn the_emergency_stop_of_a_device_is_a_stop_even_during_another_fault_of_the_device() {
+    let plan =
+        [(2000, InjectedFault::Failure(FaultCode::Watchdog)), (2001, InjectedFault::Failure(FaultCode::EmergencyStop))];
+    let mut rendering = pressing(scheduled(&plan));
+    assert_eq!(rendering.tick(MonotonicNs(0), 0).fault.map(|fault| fault.kind()), Some("device"));
+    let report = rendering.tick(MonotonicNs(0), 0);
+    assert_eq!((report.fault.map(|fault| fault.kind()), report.phase), (Some("stopped"), Phase::Stopped));
+    assert_eq!(report.force_n, Vector2::zeros());
+    run(&mut rendering, 300, |report| assert_eq!((report.phase, report.fault), (Phase::Stopped, None)));
+}
+
+#[test]
 fn a_write_that_fails_is_zero_force_in_the_next_tick() {
     let mut rendering = pressing(scheduled(&[(2000, InjectedFault::WriteFailure)]));
     rendering.tick(MonotonicNs(0), 0);

@@ -45,6 +45,8 @@ pub enum FaultCode {
     EncoderJump,
     /// A sensor has no valid reading; detail: index of the axis.
     Sensor,
+    /// The device's emergency-stop input is active, or was active since the last ARM; detail: 0. Since version 1.1.
+    EmergencyStop,
     /// An ARM did not repeat the session's nonce; detail: the nonce received.
     NonceMismatch,
     /// The device has no axis with the requested index; detail: that index.
@@ -64,6 +66,7 @@ impl FaultCode {
             0x01 => Self::Watchdog,
             0x02 => Self::EncoderJump,
             0x03 => Self::Sensor,
+            0x04 => Self::EmergencyStop,
             0x10 => Self::NonceMismatch,
             0x11 => Self::NoSuchAxis,
             0x12 => Self::WrongLength,
@@ -78,6 +81,7 @@ impl FaultCode {
             Self::Watchdog => 0x01,
             Self::EncoderJump => 0x02,
             Self::Sensor => 0x03,
+            Self::EmergencyStop => 0x04,
             Self::NonceMismatch => 0x10,
             Self::NoSuchAxis => 0x11,
             Self::WrongLength => 0x12,
@@ -130,6 +134,9 @@ impl fmt::Display for Fault {
                 )
             }
             FaultCode::Sensor => write!(formatter, "the sensor of axis {detail} has no valid reading"),
+            FaultCode::EmergencyStop => {
+                write!(formatter, "the emergency stop of the device is pressed; release it to continue")
+            }
             FaultCode::NonceMismatch => write!(formatter, "ARM with nonce {detail:#010x}, which is not this session's"),
             FaultCode::NoSuchAxis => write!(formatter, "the device has no axis {detail}"),
             FaultCode::WrongLength => {

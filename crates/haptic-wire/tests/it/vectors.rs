@@ -99,7 +99,7 @@ fn reading((position, velocity): (&i32, &i32)) -> AxisReading {
 
 #[test]
 fn hello_vectors_hold() {
-    check_all("hello.txt", 3, |case| {
+    check_all("hello.txt", 4, |case| {
         assert_eq!(case.number::<u32>("magic"), MAGIC);
         Message::Hello(Hello { version: (case.number("major"), case.number("minor")), nonce: case.number("nonce") })
     });
@@ -107,7 +107,7 @@ fn hello_vectors_hold() {
 
 #[test]
 fn hello_ack_vectors_hold() {
-    check_all("hello_ack.txt", 3, |case| {
+    check_all("hello_ack.txt", 4, |case| {
         let uid: Vec<u8> = case.numbers("uid").into_iter().map(|byte| byte as u8).collect();
         Message::HelloAck(HelloAck {
             version: (case.number("major"), case.number("minor")),
@@ -175,11 +175,20 @@ fn ping_vectors_hold() {
 
 #[test]
 fn fault_and_log_vectors_hold() {
-    check_all("fault.txt", 7, |case| {
+    check_all("fault.txt", 8, |case| {
         let code = FaultCode::from_byte(case.number("code"));
+        assert!(!matches!(code, FaultCode::Other(_)), "{code:?} has no name");
         Message::Fault(Fault { code, detail: case.number("detail") })
     });
     check_all("log.txt", 2, |case| Message::Log(Log::new(case.text("text")).unwrap()));
+}
+
+#[test]
+fn the_newest_version_in_the_vectors_is_the_one_implemented() {
+    let version = |case: &Case| (case.number("major"), case.number("minor"));
+    for file in ["hello.txt", "hello_ack.txt"] {
+        assert_eq!(cases(file).iter().map(version).max(), Some(VERSION), "{file}");
+    }
 }
 
 #[test]

@@ -59,6 +59,10 @@ fn serve_options(arguments: &EmulateArguments) -> ServeOptions {
 /// Creates the board with the model and hand from a simulated device file.
 fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
     let emulator = arguments.kind;
+    if !arguments.emergency_stop.is_empty() && !emulator.has_emergency_stop {
+        let problem = format!("--emergency-stop: the board {} has no emergency stop", emulator.name);
+        return Err(Failure::BadInput(format!("{problem}; emulate native-1dof or native-2dof")));
+    }
     let name = arguments.device.clone().unwrap_or_else(|| format!("simulated-{}dof", emulator.axes));
     let file = device::load(&DEVICES.open(&name, None)?, KINDS)?;
     let options = BoardOptions {
@@ -67,6 +71,7 @@ fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
         hand_is_default: arguments.device.is_none(),
         velocity: arguments.velocity,
         protocol_version: arguments.protocol_version,
+        emergency_stops: arguments.emergency_stop.clone(),
         variant: arguments.variant,
         lever_m: arguments.lever_m,
     };

@@ -135,7 +135,7 @@ impl Periodic for LoopBody {
         if let Some(fault) = report.fault {
             self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Fault { tick: report.tick, fault });
         }
-        if wake.skipped >= LOGGED_SKIPS {
+        if wake.skipped >= LOGGED_SKIPS && report.fault.is_none() {
             self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Late { skipped: wake.skipped });
         }
         if self.events.room() > 0

@@ -104,6 +104,20 @@ fn a_bad_line_keeps_running_stays_passive_and_is_counted() {
 }
 
 #[test]
+fn a_board_whose_emergency_stop_is_pressed_is_driven_without_force_and_the_summary_says_why() {
+    let mut bench = Bench::new("native-2dof", &["--emergency-stop", "0+1000"]);
+    bench.device("serial", "axes = 2");
+    let (summary, log) = bench.summary("1");
+    let mut faults = summary["faults"].as_array().unwrap().iter().filter(|fault| fault["kind"] == "stopped").peekable();
+    assert!(faults.peek().is_some(), "{summary}\n{log}");
+    let text = "the emergency stop of the device is pressed; release it to continue";
+    assert!(faults.all(|fault| fault["text"] == text), "{summary}");
+    assert_eq!(summary["force_max_n"], 0.0, "{summary}");
+    let last = bench.wait_for_any(&["motor 0 on", "motor 1 on", "the host left"]);
+    assert!(last.contains("the host left"), "{last}");
+}
+
+#[test]
 fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
     let flags = ["--die-after", "3", "--dead-for", "0.2", "--trace", "trace.csv", "--seconds", "12"];
     let mut bench = Bench::new("native-1dof", &flags);

@@ -52,6 +52,9 @@ fn invalid_values_are_rejected_with_what_would_be_accepted() {
         (&["run", "--record", "r.mcap", "--record-rotate-mb", "-3"], "a number above zero"),
         (&["emulate", "odrive", "--link", "l", "--drop", "-1"], "a fraction from 0 to 1"),
         (&["emulate", "odrive", "--link", "l", "--delay-ms", "-1"], "a number of milliseconds from 0"),
+        (&["emulate", "odrive", "--link", "l", "--emergency-stop", "1+2"], "native-1dof or native-2dof"),
+        (&["emulate", "native-1dof", "--link", "l", "--emergency-stop", "-1+2"], "give START+SECONDS, e.g. 5+2"),
+        (&["emulate", "native-1dof", "--link", "l", "--emergency-stop", "3"], "give START+SECONDS, e.g. 5+2"),
     ] {
         let output = folder.hapticd(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

@@ -6,133 +6,21 @@
 //! PORT is a pseudo-terminal, or a serial port already set to raw mode and the correct speed. With a rate of 0, each
 //! command is sent as soon as the previous one is acknowledged. The program prints losses and round-trip times. Its
 //! exit code is 1 if the board violates the specification.
+//!
+//! `talk PORT emergency-stop PRESSES` tests the emergency stop instead, which somebody presses and releases.
+
+mod emergency_stop;
+mod session;
 
 use haptic_wire::*;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use session::{Board, Outcome, REPLY_TIMEOUT, arm, describe_axes, open_session, per_axis};
 use std::{
-    fs::{File, OpenOptions},
-    io::{Read, Write},
-    os::unix::fs::OpenOptionsExt,
     process::ExitCode,
     time::{Duration, Instant},
 };
 
-const NONCE: u32 = 0x5EED_0001;
-/// Reply timeout, long enough that a missing reply has been lost rather than delayed by a busy machine.
-const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time limit for repeating a request. It includes the time that a bootloader takes to start the firmware.
-const BOOT_TIMEOUT: Duration = Duration::from_secs(5);
-
-type Outcome<T> = Result<T, String>;
-
-/// A board on an open port, with bytes that have been received but not decoded yet.
-struct Board {
-    port: File,
-    decoder: Decoder,
-    sequence: u8,
-    unread: Vec<u8>,
-}
-
-impl Board {
-    fn open(path: &str) -> Outcome<Self> {
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        let opened = OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path);
-        let port = opened.map_err(|error| format!("cannot open {path}: {error}"))?;
-        Ok(Self { port, decoder: Decoder::new(), sequence: 0, unread: Vec::new() })
-    }
-
-    fn send(&mut self, message: &Message<'_>) -> Outcome<u8> {
-        let sequence = self.sequence;
-        self.sequence = sequence.wrapping_add(1);
-        let mut wire = [0; WIRE_MAX];
-        let length = encode(message, sequence, &mut wire).map_err(|error| error.to_string())?;
-        self.port.write_all(&wire[..length]).map_err(|error| format!("cannot write: {error}"))?;
-        Ok(sequence)
-    }
-
-    /// Waits for the first message that `wanted` accepts. Returns `None` after a timeout.
-    fn wait_for<T>(&mut self, within: Duration, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Option<T> {
-        let deadline = Instant::now() + within;
-        loop {
-            if let Some(found) = self.next_wanted(&wanted) {
-                return Some(found);
-            }
-            let left = deadline.checked_duration_since(Instant::now())?;
-            self.read_for(left);
-        }
-    }
-
-    fn next_wanted<T>(&mut self, wanted: &impl Fn(&Message<'_>) -> Option<T>) -> Option<T> {
-        let decoder = &mut self.decoder;
-        let mut used = 0;
-        let found = self.unread.iter().find_map(|byte| {
-            used += 1;
-            decoder.push(*byte).and_then(|frame| Message::parse(&frame).ok()).and_then(|message| wanted(&message))
-        });
-        self.unread.drain(..used);
-        found
-    }
-
-    fn read_for(&mut self, within: Duration) {
-        let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: i64::from(within.subsec_nanos()) };
-        let ready = poll(&mut [PollFd::new(&self.port, PollFlags::IN)], Some(&timeout));
-        let mut bytes = [0; 256];
-        if let (Ok(1..), Ok(count)) = (ready, self.port.read(&mut bytes)) {
-            self.unread.extend_from_slice(&bytes[..count]);
-        }
-    }
-
-    /// Repeats a message until a reply arrives. The specification permits this for HELLO, AXIS_INFO and ARM.
-    fn request<T>(&mut self, message: &Message<'_>, wanted: impl Fn(&Message<'_>) -> Option<T>) -> Outcome<T> {
-        let deadline = Instant::now() + BOOT_TIMEOUT;
-        while Instant::now() < deadline {
-            self.send(message)?;
-            if let Some(reply) = self.wait_for(REPLY_TIMEOUT, &wanted) {
-                return Ok(reply);
-            }
-        }
-        Err(format!("no reply to {:?} within {BOOT_TIMEOUT:?}", message.kind()))
-    }
-}
-
-fn open_session(board: &mut Board) -> Outcome<HelloAck> {
-    let flush = board.port.write_all(&[0]);
-    flush.map_err(|error| format!("cannot write: {error}"))?;
-    board.request(&Message::Hello(Hello { version: VERSION, nonce: NONCE }), |message| match message {
-        Message::HelloAck(reply) if reply.nonce == NONCE => Some(*reply),
-        _ => None,
-    })
-}
-
-fn describe_axes(board: &mut Board, axes: u8) -> Outcome<()> {
-    for index in 0..axes {
-        let info = board.request(&Message::AxisInfoRequest(AxisInfoRequest { index }), |message| match message {
-            Message::AxisInfo(info) if info.index == index => Some(*info),
-            _ => None,
-        })?;
-        let (min, max) = (info.units_from_counts(info.range.0), info.units_from_counts(info.range.1));
-        println!("axis {index}: {:?}, {min:.4} to {max:.4}, full scale {:.3}", info.kind, info.full_scale());
-    }
-    Ok(())
-}
-
-fn per_axis<T: Copy + Default>(axes: u8, value: T) -> PerAxis<T> {
-    if axes == 1 { PerAxis::one(value) } else { PerAxis::two(value, value) }
-}
-
-fn arm(board: &mut Board, axes: u8, watchdog_ms: u16) -> Outcome<Arm> {
-    let limits_q15 = per_axis(axes, FULL_SCALE_Q15 / 2);
-    let arm = Arm { nonce: NONCE, watchdog_ms, limits_q15, slew_q15_per_ms: 0 };
-    let wrong = Message::Arm(Arm { nonce: !NONCE, ..arm });
-    board.request(&wrong, |message| match message {
-        Message::Fault(fault) if fault.code == FaultCode::NonceMismatch => Some(()),
-        _ => None,
-    })?;
-    board.request(&Message::Arm(arm), |message| match message {
-        Message::ArmAck(arm) => Some(*arm),
-        _ => None,
-    })
-}
+/// Longest watchdog time that a board accepts, ms, so that a busy machine does not trigger it.
+const LONGEST_WATCHDOG_MS: u16 = 100;
 
 /// Statistics over all exchanges.
 #[derive(Default)]
@@ -247,14 +135,24 @@ fn talk(path: &str, count: u32, period: Duration, watchdog_ms: u16) -> Outcome<(
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [path, mode, presses] = &arguments[..]
+        && mode == "emergency-stop"
+    {
+        let presses = presses.parse().map_err(|_| format!("{presses}: give the number of presses"));
+        return report(presses.and_then(|presses| emergency_stop::talk(path, presses, LONGEST_WATCHDOG_MS)));
+    }
     let number = |index: usize, default: u32| arguments.get(index).map_or(Some(default), |text| text.parse().ok());
     let numbers = (number(1, 2000), number(2, 1000), number(3, 20));
     let (Some(path), (Some(count), Some(rate_hz), Some(watchdog_ms))) = (arguments.first(), numbers) else {
-        eprintln!("talk PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]");
+        eprintln!("talk PORT [EXCHANGES] [RATE_HZ] [WATCHDOG_MS]\ntalk PORT emergency-stop PRESSES");
         return ExitCode::from(2);
     };
     let period = Duration::from_secs(1).checked_div(rate_hz).unwrap_or_default();
-    match talk(path, count, period, watchdog_ms.min(u32::from(u16::MAX)) as u16) {
+    report(talk(path, count, period, watchdog_ms.min(u32::from(u16::MAX)) as u16))
+}
+
+fn report(outcome: Outcome<()>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("{reason}");
