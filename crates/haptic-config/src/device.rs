@@ -1,14 +1,14 @@
 //! Device files: kind, address, model, and the hand of a simulated device.
 
 use crate::error::FileErrors;
+use crate::hand_path;
 use crate::kind::FileKind;
 use crate::rule::{ANY, POSITIVE, ZERO_OR_MORE};
 use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_device::config::{Address, Calibration, DeviceConfig};
 use haptic_device::kind::{KindSpec, Kinds, SIMULATED};
-use haptic_device::path::PathError;
-use haptic_device::{DeviceModel, HandModel, Path};
+use haptic_device::{DeviceModel, HandModel};
 
 /// Reads a device file whose kind is one of `kinds`.
 ///
@@ -165,45 +165,17 @@ fn hand(root: &Section<'_>, kind: &KindSpec) -> Option<HandModel> {
         root.error("hand", problem, "remove [hand], or write kind = \"simulated\"");
     }
     let default = HandModel::default();
+    let rows = section.triples("path");
     let hand = HandModel {
         stiffness_n_per_m: section.number("stiffness_n_per_m", default.stiffness_n_per_m, ZERO_OR_MORE),
         damping_n_s_per_m: section.number("damping_n_s_per_m", default.damping_n_s_per_m, ZERO_OR_MORE),
         mass_kg: section.number("mass_kg", default.mass_kg, ZERO_OR_MORE),
-        path: section.triples("path").unwrap_or(default.path),
+        path: rows.clone().unwrap_or_default(),
         looped: section.flag("loop", default.looped),
     };
     section.reject_unknown_keys();
-    check_path(&section, &hand);
+    if let Some(rows) = rows {
+        hand_path::check(&section, &rows, hand.looped);
+    }
     Some(hand)
-}
-
-/// Reports each problem for which [`Path`] rejects the rows, at its location.
-fn check_path(section: &Section<'_>, hand: &HandModel) {
-    let rows = &hand.path;
-    if let Some([start_s, ..]) = rows.first().filter(|[start_s, ..]| *start_s < 0.0) {
-        section.row_error("path", 0, format!("starts before time zero, at {start_s} s"), "start at 0.0");
-    }
-    match Path::new(rows.clone(), hand.looped) {
-        Ok(_) => {}
-        Err(PathError::Time { row }) => {
-            let problem = format!("times must increase, but {} s follows {} s", rows[row][0], rows[row - 1][0]);
-            section.row_error("path", row, problem, "sort the rows by time");
-        }
-        Err(PathError::Open) => {
-            let (first, last) = (&rows[0][1..], &rows[rows.len() - 1][1..]);
-            let problem = format!("must end where it starts to repeat: ends at {last:?}, starts at {first:?}");
-            section.row_error("path", rows.len() - 1, problem, "end at the first point, or write loop = false");
-        }
-        Err(PathError::TooShortToLoop) => {
-            section.row_error("path", 0, "needs two rows or more to repeat", "add a row, or write loop = false");
-        }
-        Err(PathError::NotFinite { row }) => {
-            section.row_error("path", row, "must be finite numbers", "write t_s, x_m, y_m");
-        }
-        Err(PathError::Empty) => {
-            let remedy =
-                "write rows of t_s, x_m, y_m, e.g. path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.0], [2.0, 0.0, 0.03]]";
-            section.error("path", "is empty", remedy);
-        }
-    }
 }

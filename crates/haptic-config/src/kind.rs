@@ -21,7 +21,7 @@ pub enum FileKind {
 
 /// Top-level keys of each kind of TOML file. A test compares them with the keys that the parsers read.
 const KEYS: [(FileKind, &[&str]); 3] = [
-    (FileKind::Scene, &["world", "body", "pair", "joint", "tool"]),
+    (FileKind::Scene, &["world", "body", "pair", "joint", "tool", "hand"]),
     (FileKind::Profile, &["scene", "device", "coupling", "mapping", "safety", "realtime", "view"]),
     (
         FileKind::Device,

@@ -33,6 +33,7 @@ pub mod builtin;
 pub mod device;
 pub mod error;
 pub mod hand;
+mod hand_path;
 pub mod kind;
 pub mod overlap;
 pub mod profile;

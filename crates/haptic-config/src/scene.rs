@@ -1,11 +1,14 @@
-//! Scene files: bodies, pairs and the tool, from text to a checked [`Scene`].
+//! Scene files: bodies, pairs, the tool and its hand, from text to a checked [`SceneFile`].
 
 use crate::error::FileErrors;
+use crate::hand_path;
 use crate::kind::FileKind;
 use crate::overlap::{self, Overlap};
 use crate::rule::{ANY, FRACTION, POSITIVE, ZERO_OR_MORE};
 use crate::section::{Document, Section};
 use crate::source::Source;
+use haptic_device::Path;
+use haptic_loop::scene_hand::SceneHand;
 use haptic_planar::scene::description::{
     BodyDescription, ImpactState, PairDescription, RestitutionLaw, SceneDescription, ShapeDescription, ToolDescription,
 };
@@ -15,22 +18,40 @@ use nalgebra::Vector2;
 /// Maximum number of overlaps reported; a grid with a wrong pitch can have thousands.
 const MAX_OVERLAPS_REPORTED: usize = 10;
 
-/// Reads a scene file and builds the scene.
+/// Contents of a scene file.
+#[derive(Clone, Debug)]
+pub struct SceneFile {
+    /// The scene.
+    pub scene: Scene,
+    /// The scene's simulated hand.
+    pub hand: SceneHand,
+}
+
+/// Reads a scene file and builds the scene, without its simulated hand.
 ///
 /// # Errors
 /// If the text has problems, which the error lists, or if the scene cannot be built.
 pub fn load(source: &Source) -> Result<Scene, FileErrors> {
-    load_scene(source).map_err(|errors| FileKind::Scene.explain(source, errors))
+    load_file(source).map(|file| file.scene)
 }
 
-fn load_scene(source: &Source) -> Result<Scene, FileErrors> {
+/// Reads a scene file and builds the scene.
+///
+/// # Errors
+/// If the text has problems, which the error lists, or if the scene cannot be built.
+pub fn load_file(source: &Source) -> Result<SceneFile, FileErrors> {
+    parse(source).map_err(|errors| FileKind::Scene.explain(source, errors))
+}
+
+fn parse(source: &Source) -> Result<SceneFile, FileErrors> {
     let document = Document::parse(source)?;
-    let scene = {
+    let file = {
         let sections = SceneSections::new(&document);
-        let description = sections.describe();
-        if document.is_clean() { sections.build(&description) } else { None }
+        let (description, hand) = (sections.describe(), hand(&sections.hand));
+        let scene = if document.is_clean() { sections.build(&description) } else { None };
+        scene.map(|scene| SceneFile { scene, hand })
     };
-    document.finish(scene)
+    document.finish(file)
 }
 
 /// Returns the permitted top-level keys of scene files, for the test that compares them with the table in
@@ -46,7 +67,11 @@ pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
 /// If the text has problems; the error lists all of them.
 pub fn describe(source: &Source) -> Result<SceneDescription, FileErrors> {
     let document = Document::parse(source)?;
-    let description = SceneSections::new(&document).describe();
+    let description = {
+        let sections = SceneSections::new(&document);
+        hand(&sections.hand);
+        sections.describe()
+    };
     document.finish(Some(description))
 }
 
@@ -76,6 +101,7 @@ struct SceneSections<'d> {
     bodies: Vec<Section<'d>>,
     pairs: Vec<Section<'d>>,
     tool: Section<'d>,
+    hand: Section<'d>,
 }
 
 impl<'d> SceneSections<'d> {
@@ -83,12 +109,12 @@ impl<'d> SceneSections<'d> {
         let root = document.root();
         let world = root.section("world");
         let (bodies, pairs) = (root.sections("body"), root.sections("pair"));
-        let tool = root.section("tool");
+        let (tool, hand) = (root.section("tool"), root.section("hand"));
         if root.has("joint") {
             root.error("joint", "joints are not yet supported", "remove the [[joint]] sections");
         }
         root.reject_unknown_keys();
-        Self { root, world, bodies, pairs, tool }
+        Self { root, world, bodies, pairs, tool, hand }
     }
 
     fn describe(&self) -> SceneDescription {
@@ -275,8 +301,22 @@ fn pair(section: &Section<'_>) -> Option<PairDescription> {
 fn tool(section: &Section<'_>) -> Option<ToolDescription> {
     let body = required_text(section, "body", "probe").map(str::to_owned);
     let handle_m = section.vector("handle_m", Vector2::zeros(), ANY);
+    let weightless = section.flag("weightless", false);
     section.reject_unknown_keys();
-    Some(ToolDescription { body: body?, handle_m })
+    Some(ToolDescription { body: body?, handle_m, weightless })
+}
+
+/// Reads the scene's simulated hand. Its positions are in the world frame.
+fn hand(section: &Section<'_>) -> SceneHand {
+    let default = SceneHand::default();
+    let start_m = section.has("start_m").then(|| section.vector("start_m", Vector2::new(0.0, 0.03), ANY));
+    let (rows, looped) = (section.triples("path"), section.flag("loop", true));
+    let idle_s = section.number("idle_s", default.idle_s, ZERO_OR_MORE);
+    section.reject_unknown_keys();
+    if let Some(rows) = &rows {
+        hand_path::check(section, rows, looped);
+    }
+    SceneHand { start_m, path: rows.and_then(|rows| Path::new(rows, looped).ok()), idle_s }
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 use crate::builtin::{DEVICES, PROFILES, SCENES};
 use crate::error::{FileErrors, Problem};
 use crate::profile::{Profile, Reference};
+use crate::scene::SceneFile;
 use crate::source::Source;
 use crate::{device, hand, profile, scene};
 use haptic_coupling::model::WorstAxisModel;
 use haptic_device::kind::{Kinds, SIMULATED};
 use haptic_device::{Device, DeviceConfig, PacedDevice, PrescribedDevice, SimulatedDevice};
+use haptic_loop::scene_hand::SceneHand;
 use haptic_loop::settings::{Settings, worst_axis};
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
@@ -22,6 +24,10 @@ pub struct Setup {
     pub profile: Profile,
     /// Loaded scene.
     pub scene: Scene,
+    /// Simulated hand of the scene.
+    pub scene_hand: SceneHand,
+    /// Whether the path of the scene's hand begins only after its idle time, because a user may guide the hand.
+    pub hand_waits: bool,
     /// Contents of the device file.
     pub device: DeviceConfig,
     /// Path of the prescribed hand, if any.
@@ -92,14 +98,15 @@ impl Setup {
     /// # Errors
     /// If the text of the scene, device or hand file has problems; the error lists all of them.
     pub fn from_sources(profile: Profile, sources: Sources, kinds: Kinds) -> Result<Self, FileErrors> {
-        let (scene, device) = (scene::load(&sources.scene), device::load(&sources.device, kinds));
+        let (file, device) = (scene::load_file(&sources.scene), device::load(&sources.device, kinds));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
-        match (scene, device, hand) {
-            (Ok(scene), Ok(device), Ok(hand)) => {
-                let device_rate_hz = f64::INFINITY;
-                Self { profile, scene, device, hand, device_rate_hz, sources }.checked_for_hardware()
+        match (file, device, hand) {
+            (Ok(SceneFile { scene, hand: scene_hand }), Ok(device), Ok(hand)) => {
+                let (device_rate_hz, hand_waits) = (f64::INFINITY, false);
+                Self { profile, scene, scene_hand, hand_waits, device, hand, device_rate_hz, sources }
+                    .checked_for_hardware()
             }
-            (scene, device, hand) => Err(joined([scene.err(), device.err(), hand.err()])),
+            (file, device, hand) => Err(joined([file.err(), device.err(), hand.err()])),
         }
     }
 
@@ -182,7 +189,8 @@ impl Setup {
     pub fn into_unpaced_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
         let (model, settings) = (self.device_model(), self.settings());
         let name = self.profile.device.name;
-        HapticLoop::new(device, &model, World::new(self.scene), &settings)
+        let hand = if self.hand_waits { self.scene_hand } else { self.scene_hand.at_once() };
+        HapticLoop::new(device, &model, World::new(self.scene).with_hand(hand), &settings)
             .map_err(|error| Problem::in_file(&name, error.to_string(), "").into())
     }
 

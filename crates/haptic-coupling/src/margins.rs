@@ -17,7 +17,7 @@ const QUIET_STEP_N: f64 = 0.05;
 /// [`crisp_gains`] usually gives a lower one.
 const CRISP_FRACTION: f64 = 0.6;
 /// Lightest tool worth simulating, kg.
-const MIN_TOOL_MASS_KG: f64 = 0.02;
+const MIN_TOOL_MASS_KG: f64 = 0.002;
 
 /// Margins for a device, a hand and a pair of gains. Gains are in the device frame (multiplied by scale²).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -307,7 +307,7 @@ mod tests {
             "not passive: device damping 0.500 N·s/m, required 1.100",
             "about 625 N/m sustained",
             "stiffness up to 250 N/m is passive",
-            "at least 0.020 kg",
+            "at least 0.010 kg",
             "one encoder step is 0.0130 N",
         ] {
             assert!(text.contains(words), "‘{words}’ is missing in:\n{text}");

@@ -230,11 +230,24 @@ pub trait Device: Send {
     /// Real-time: no allocation, lock, wait or log.
     fn set_hand_target(&mut self, _target_m: Option<Vector2<f64>>) {}
 
-    /// Places a simulated hand at the handle of a new tool, device frame, m, and restarts its path, unless the hand
-    /// follows a target. Hardware is held by a real hand and ignores the call.
+    /// Places a simulated hand at the start of a new scene, device frame, m, and restarts its path, unless the hand
+    /// follows a target. Before the first reading, a hand with a path of its own stays at the start of that path.
+    /// Hardware is held by a real hand and ignores the call.
     ///
     /// Real-time: no allocation, lock, wait or log.
-    fn place_hand(&mut self, _handle_m: Vector2<f64>) {}
+    fn place_hand(&mut self, _start_m: Vector2<f64>) {}
+
+    /// Whether a simulated hand without a path of its own holds the handle, so that [`Self::lead_hand`] moves it.
+    /// Constant after opening.
+    fn can_be_led(&self) -> bool {
+        false
+    }
+
+    /// Moves a simulated hand without a path of its own to `target_m`, device frame, m, unless it follows the target of
+    /// [`Self::set_hand_target`]. May be called in every tick.
+    ///
+    /// Real-time: no allocation, lock, wait or log.
+    fn lead_hand(&mut self, _target_m: Vector2<f64>) {}
 
     /// Pauses or resumes a simulated hand: its time stands still during a pause. Hardware ignores the call.
     ///
@@ -273,8 +286,16 @@ impl<D: Device + ?Sized> Device for Box<D> {
         (**self).set_hand_target(target_m);
     }
 
-    fn place_hand(&mut self, handle_m: Vector2<f64>) {
-        (**self).place_hand(handle_m);
+    fn place_hand(&mut self, start_m: Vector2<f64>) {
+        (**self).place_hand(start_m);
+    }
+
+    fn can_be_led(&self) -> bool {
+        (**self).can_be_led()
+    }
+
+    fn lead_hand(&mut self, target_m: Vector2<f64>) {
+        (**self).lead_hand(target_m);
     }
 
     fn set_paused(&mut self, is_paused: bool) {

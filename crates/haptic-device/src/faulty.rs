@@ -322,8 +322,17 @@ impl<D: Device> Device for FaultyDevice<D> {
     }
 
     /// Real-time: same bound as the wrapped device.
-    fn place_hand(&mut self, handle_m: Vector2<f64>) {
-        self.device.place_hand(handle_m);
+    fn place_hand(&mut self, start_m: Vector2<f64>) {
+        self.device.place_hand(start_m);
+    }
+
+    fn can_be_led(&self) -> bool {
+        self.device.can_be_led()
+    }
+
+    /// Real-time: same bound as the wrapped device.
+    fn lead_hand(&mut self, target_m: Vector2<f64>) {
+        self.device.lead_hand(target_m);
     }
 
     /// Real-time: same bound as the wrapped device.

@@ -94,8 +94,16 @@ impl<D: Device> Device for PacedDevice<D> {
         self.device.set_hand_target(target_m);
     }
 
-    fn place_hand(&mut self, handle_m: Vector2<f64>) {
-        self.device.place_hand(handle_m);
+    fn place_hand(&mut self, start_m: Vector2<f64>) {
+        self.device.place_hand(start_m);
+    }
+
+    fn can_be_led(&self) -> bool {
+        self.device.can_be_led()
+    }
+
+    fn lead_hand(&mut self, target_m: Vector2<f64>) {
+        self.device.lead_hand(target_m);
     }
 
     fn set_paused(&mut self, is_paused: bool) {

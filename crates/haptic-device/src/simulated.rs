@@ -9,6 +9,7 @@ mod delay;
 mod hand;
 mod model;
 
+pub use hand::PATH_RESUMES_S;
 pub use model::{DeviceModel, HandModel, ModelError};
 
 use crate::contract::{
@@ -197,12 +198,23 @@ impl Device for SimulatedDevice {
     }
 
     /// Real-time: one comparison.
-    fn place_hand(&mut self, handle_m: Vector2<f64>) {
+    fn place_hand(&mut self, start_m: Vector2<f64>) {
         if let Some(hand) = &mut self.hand
-            && hand.call(handle_m)
+            && hand.call(start_m)
         {
-            self.place(handle_m, Vector2::zeros());
+            self.place(start_m, Vector2::zeros());
             self.velocity = BackwardDifference::new();
+        }
+    }
+
+    fn can_be_led(&self) -> bool {
+        self.hand.as_ref().is_some_and(|hand| !hand.has_path())
+    }
+
+    /// Real-time: one comparison.
+    fn lead_hand(&mut self, target_m: Vector2<f64>) {
+        if let Some(hand) = &mut self.hand {
+            hand.lead(target_m);
         }
     }
 

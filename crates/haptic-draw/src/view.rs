@@ -15,6 +15,8 @@ pub struct SceneView {
     pub bodies: Vec<BodyView>,
     /// Tool, if any: index of its body, and the handle relative to the centre of mass, m.
     pub tool: Option<(usize, Vector2<f64>)>,
+    /// Weight of the tool, N; zero without a tool and for a weightless one.
+    pub tool_weight_n: f64,
     /// Extent of all bodies at their start poses.
     pub bounds: Bounds,
     /// Gravity, m/s².
@@ -52,6 +54,7 @@ impl SceneView {
         let mut view = Self {
             bodies,
             tool: scene.tool.map(|tool| (tool.body, tool.handle_m)),
+            tool_weight_n: scene.tool.map_or(0.0, |tool| scene.bodies[tool.body].weight_n().norm()),
             bounds: Bounds::empty(),
             gravity_m_per_s2: scene.gravity_m_per_s2,
             start: at_start(scene),

@@ -45,6 +45,8 @@ pub struct HapticLoop {
     pause: Option<u32>,
     /// Number of positions that have been tried for the tool since the force went off.
     positions_tried: u32,
+    /// Whether the device has a simulated hand that follows the path of the scene.
+    leads_hand: bool,
 }
 
 impl HapticLoop {
@@ -64,7 +66,7 @@ impl HapticLoop {
         let device_max_force_n = model.max_force_n.min(device.limits().max_force_n);
         let model = WorstAxisModel { max_force_n: device_max_force_n, ..*model };
         let max_force_n = safety.max_force_n.min(device_max_force_n) / mapping.scale;
-        Ok(Self {
+        let mut rendering = Self {
             mapping,
             monitor: ReadingMonitor::new(&safety, device.limits().rate_hz),
             coupling: Coupling::new(gains, max_force_n, mapping.rail),
@@ -76,9 +78,12 @@ impl HapticLoop {
             ticks: 0,
             pause: None,
             positions_tried: 0,
+            leads_hand: device.can_be_led(),
             device,
             world: Box::new(world),
-        })
+        };
+        rendering.place_hand();
+        Ok(rendering)
     }
 
     /// Replaces the snapshot sink and returns the old one, which must not be dropped on the real-time thread.
@@ -92,6 +97,9 @@ impl HapticLoop {
     /// bounded by its bodies.
     pub fn tick(&mut self, now: MonotonicNs, skipped: u32) -> &TickReport {
         let periods = skipped.saturating_add(1);
+        if self.leads_hand {
+            self.lead_hand();
+        }
         let reading = self.device.read(now);
         let hand = self.monitor.check(&reading, f64::from(periods) * TICK_S);
         let hand_m = hand.position_m.map(|position_m| self.mapping.position_to_world(position_m));
@@ -131,6 +139,7 @@ impl HapticLoop {
             Command::Step(ticks) => self.pause = self.pause.map(|left| left.saturating_add(ticks)),
             Command::ReplaceWorld(world) => return Some(self.replace(world)),
             Command::GuideHand(target_m) => {
+                self.world.hand.guide(target_m);
                 self.device.set_hand_target(target_m.map(|world_m| self.mapping.position_to_device(world_m)));
             }
         }
@@ -307,10 +316,26 @@ impl HapticLoop {
         *self.recorder.latest_mut() = TickReport { tick: self.ticks, ..TickReport::default() };
         self.coupling.reset_hand(self.mapping.rail);
         self.monitor.restart();
-        if world.scene.tool.is_some() {
-            let handle_m = world.state.handle_m(&world.scene);
-            self.device.place_hand(self.mapping.position_to_device(handle_m));
+        let old = std::mem::replace(&mut self.world, world);
+        self.place_hand();
+        self.world.hand.continue_guidance(&old.hand);
+        old
+    }
+
+    /// Places a simulated hand at the start of the scene's hand.
+    fn place_hand(&mut self) {
+        if self.world.scene.tool.is_some() {
+            self.device.place_hand(self.mapping.position_to_device(self.world.hand.position_m()));
         }
-        std::mem::replace(&mut self.world, world)
+    }
+
+    /// Moves a simulated hand along the path of the scene. The path stands still when the world is paused or stopped.
+    fn lead_hand(&mut self) {
+        if self.pause.is_none()
+            && !self.guard.is_stopped()
+            && let Some(target_m) = self.world.hand.advance()
+        {
+            self.device.lead_hand(self.mapping.position_to_device(target_m));
+        }
     }
 }

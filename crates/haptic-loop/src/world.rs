@@ -1,5 +1,6 @@
 //! A scene and its state, and the energy that they could deliver to the hand.
 
+use crate::scene_hand::{Demonstration, SceneHand};
 use haptic_coupling::coupling::Deformation;
 use haptic_coupling::tank::StoredEnergy;
 use haptic_planar::input::CouplingInput;
@@ -35,19 +36,26 @@ pub struct World {
     start_kinetic_j: f64,
     /// Weight of the tool, N.
     tool_weight_n: Vector2<f64>,
+    /// Motion of the scene's simulated hand.
+    pub(crate) hand: Demonstration,
 }
 
 impl World {
-    /// Creates a world at its start.
+    /// Creates a world at its start, with a simulated hand that rests at the handle of the tool.
     pub fn new(scene: Scene) -> Self {
         let (state, workspace) = (State::new(&scene), Workspace::new(&scene));
         let drop_j = scene.bodies.iter().map(|body| drop_j(&scene, body)).sum();
         let start_kinetic_j = scene.bodies.iter().map(kinetic_j).sum();
-        let tool_weight_n =
-            scene.tool.map_or(Vector2::zeros(), |tool| scene.gravity_m_per_s2 * scene.bodies[tool.body].mass_kg);
+        let tool_weight_n = scene.tool.map_or(Vector2::zeros(), |tool| scene.bodies[tool.body].weight_n());
         let can_move = |(index, body): (usize, &Body)| (!body.fixed).then_some(index as u32);
         let moving = scene.bodies.iter().enumerate().filter_map(can_move).collect();
-        Self { scene, state, workspace, number: 0, moving, drop_j, start_kinetic_j, tool_weight_n }
+        let hand = demonstration(&scene, &state, SceneHand::default());
+        Self { scene, state, workspace, number: 0, moving, drop_j, start_kinetic_j, tool_weight_n, hand }
+    }
+
+    /// Sets the simulated hand of the scene.
+    pub fn with_hand(self, hand: SceneHand) -> Self {
+        Self { hand: demonstration(&self.scene, &self.state, hand), ..self }
     }
 
     /// Advances the world by one tick. Real-time: bounded by the scene's capacities.
@@ -93,7 +101,7 @@ impl World {
         &self.moving
     }
 
-    /// Weight of the tool, N; zero without a tool.
+    /// Weight of the tool, N; zero without a tool and for a weightless one.
     pub fn tool_weight_n(&self) -> Vector2<f64> {
         self.tool_weight_n
     }
@@ -108,14 +116,21 @@ impl World {
     }
 }
 
+/// Returns the motion of a scene's hand from its start: as given, or at the handle of the tool.
+fn demonstration(scene: &Scene, state: &State, hand: SceneHand) -> Demonstration {
+    let handle_m = || if scene.tool.is_some() { state.handle_m(scene) } else { Vector2::zeros() };
+    let start_m = hand.start_m.unwrap_or_else(handle_m);
+    Demonstration::new(hand, start_m)
+}
+
 /// Energy that a body would release by descending from its initial to its lowest position, J. The lowest position is
 /// the lowest point of the fixed bodies or [`REACH_M`] below the start, whichever is lower.
 fn drop_j(scene: &Scene, body: &Body) -> f64 {
-    let pull = scene.gravity_m_per_s2.norm();
+    let pull = body.gravity_m_per_s2.norm();
     if body.fixed || pull == 0.0 {
         return 0.0;
     }
-    let down = scene.gravity_m_per_s2 / pull;
+    let down = body.gravity_m_per_s2 / pull;
     let floor_m = lowest_fixed_point_m(scene, down);
     let drop_m = (floor_m - down.dot(&body.position_m)).max(REACH_M);
     body.mass_kg * pull * drop_m

@@ -20,7 +20,7 @@
 //! tool.position_m = Vector2::new(0.0, 0.02);
 //! let scene = Scene::build(&SceneDescription {
 //!     bodies: vec![floor, tool],
-//!     tool: Some(ToolDescription { body: "tool".to_owned(), handle_m: Vector2::zeros() }),
+//!     tool: Some(ToolDescription { body: "tool".to_owned(), handle_m: Vector2::zeros(), weightless: false }),
 //!     ..SceneDescription::default()
 //! })?;
 //! let (mut state, mut workspace) = (State::new(&scene), Workspace::new(&scene));

@@ -101,7 +101,7 @@ mod tests {
                 body("block", block, vector![-0.05, 0.0], false, 0),
                 body("other layer", disc, vector![0.0, 0.05], true, 1),
             ],
-            tool: Some(ToolDescription { body: "tool".to_owned(), handle_m: Vector2::zeros() }),
+            tool: Some(ToolDescription { body: "tool".to_owned(), handle_m: Vector2::zeros(), weightless: false }),
             ..SceneDescription::default()
         })
         .unwrap()

@@ -102,7 +102,7 @@ impl State {
             for piece in body.pieces.clone() {
                 self.placed[piece].place(&scene.pieces[piece], state.centre_m, state.rotation);
             }
-            energy.add(body, state, scene.gravity_m_per_s2);
+            energy.add(body, state);
         }
         energy
     }
@@ -111,7 +111,7 @@ impl State {
     pub(crate) fn body_energy(&self, scene: &Scene) -> BodyEnergy {
         let mut energy = BodyEnergy::default();
         for &index in &scene.dynamic_bodies {
-            energy.add(&scene.bodies[index], &self.bodies[index], scene.gravity_m_per_s2);
+            energy.add(&scene.bodies[index], &self.bodies[index]);
         }
         energy
     }
@@ -150,10 +150,10 @@ pub(crate) struct BodyEnergy {
 
 impl BodyEnergy {
     #[inline(always)]
-    fn add(&mut self, body: &Body, state: &BodyState, gravity_m_per_s2: Vector2<f64>) {
+    fn add(&mut self, body: &Body, state: &BodyState) {
         self.kinetic_j += 0.5 * body.mass_kg * state.velocity_m_per_s.norm_squared()
             + 0.5 * body.inertia_kg_m2 * state.angular_velocity_rad_per_s * state.angular_velocity_rad_per_s;
-        self.potential_j -= body.mass_kg * gravity_m_per_s2.dot(&(state.centre_m - body.position_m));
+        self.potential_j -= body.mass_kg * body.gravity_m_per_s2.dot(&(state.centre_m - body.position_m));
     }
 }
 

@@ -129,7 +129,8 @@ impl TapTest {
             stiffness_n_per_m: self.hand.stiffness_n_per_m,
             damping_n_s_per_m: self.hand.damping_n_s_per_m,
             mass_kg: self.hand.mass_kg,
-            path: Vec::new(),
+            // A path of its own keeps the loop from placing the hand at the tool.
+            path: vec![[0.0; 3]],
             looped: false,
         };
         let mut device = SimulatedDevice::new(1, &axes, Some(&hand))?;
@@ -180,7 +181,7 @@ fn wall() -> World {
     (floor.fixed, floor.position_m) = (true, Vector2::new(0.0, -0.10));
     let mut anvil = BodyDescription::new("anvil", a_box([0.5, 0.1]));
     anvil.mass_kg = Some(1e4);
-    let tool = Some(ToolDescription { body: "anvil".to_owned(), handle_m: Vector2::zeros() });
+    let tool = Some(ToolDescription { body: "anvil".to_owned(), handle_m: Vector2::zeros(), weightless: false });
     let description = SceneDescription { bodies: vec![floor, anvil], tool, ..SceneDescription::default() };
     World::new(Scene::build(&description).unwrap_or_else(|error| unreachable!("the wall is right: {error:?}")))
 }

@@ -2,9 +2,6 @@
 
 /** @typedef {import('./protocol.js').Vector} Vector */
 
-/** Time after a release until the hand's own path resumes, ms. The daemon's rule, shown on the page. */
-const RESUME_MS = 2000;
-
 /** Dispatches `change` when the hand was taken or released. */
 export class HandGuide extends EventTarget {
     /** @type {Vector|null} Target of the hand, m; null while this page does not control it. */
@@ -27,10 +24,11 @@ export class HandGuide extends EventTarget {
         return this.target !== null;
     }
 
-    /** Time until the path resumes, s; zero afterwards and while the hand is controlled.
+    /** Time until the path resumes, s; zero afterwards, without a path, and while the hand is controlled.
      * @param {number} now ms */
     resumesIn(now) {
-        return this.isHolding ? 0 : Math.max(0, this.#releasedAt + RESUME_MS - now) / 1000;
+        const after = this.session.scene?.hand_resumes_s ?? 0;
+        return this.isHolding ? 0 : Math.max(0, after + (this.#releasedAt - now) / 1000);
     }
 
     /** Moves the hand towards a position; takes control first if necessary.

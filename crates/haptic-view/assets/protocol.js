@@ -37,6 +37,7 @@
  * @property {{body: number, name: string, handle_m: Vector}|null} tool
  * @property {Joint[]} [joints]
  * @property {[Vector, Vector]} bounds_m
+ * @property {number|null} hand_resumes_s Time after a release until the hand’s own path resumes, s; null without a path.
  *
  * @typedef {object} Contact
  * @property {Vector} point_m

@@ -52,14 +52,17 @@ function coloursAt(page, places) {
     }, places);
 }
 
-test('the scene moves soon after the page is opened', async () => {
-    const page = await browser.open(daemon, { isVisitor: true });
+test('the scene moves soon after the page is opened if the device file gives the hand a path', async () => {
+    const path = '[hand]\npath = [[0.0, -0.01, 0.04], [1.0, -0.01, 0.0], [2.0, -0.01, 0.04]]\n';
+    const moving = await Daemon.start(['--device', './device.toml'], { 'device.toml': path });
+    const page = await browser.open(moving, { isVisitor: true });
     const picture = () => page.evaluate(() => document.getElementById('scene').toDataURL());
     const first = await picture();
     await until('the picture changes', async () => await picture() !== first);
     report('from opening the page to motion', await page.evaluate(() => performance.now()), 'ms', { max: 1000 });
     assert.equal(await page.locator('#hint').isVisible(), true);
     await page.context().close();
+    await moving.end();
 });
 
 /** Offset from the page's clock to the system's monotonic clock, ms. Both run at the same rate.
@@ -279,9 +282,9 @@ test('a softer coupling reduces the force at once', async () => {
     assert.ok(Number(await field.inputValue()) < 200, 'the field follows the slider');
     // A loaded spring is stiffened only when the energy is available; after a release this does not wait.
     await page.mouse.up();
-    await field.fill('400');
+    await field.fill('300');
     await field.press('Enter');
-    await until('the original gains are back', async () => await stiffness() === 400);
+    await until('the original gains are back', async () => await stiffness() === 300);
     await page.context().close();
 });
 
@@ -401,8 +404,8 @@ test('the first of two pages that take the hand shows that it has lost it', asyn
 
 test('without a tool arrow keys do not take the hand', async () => {
     const page = await browser.open(daemon);
-    await daemon.request('POST', 'scene', { name: 'newton' });
-    await page.locator('#scene-name').filter({ hasText: 'newton' }).waitFor();
+    await daemon.request('POST', 'scene', { toml: '[[body]]\nname = "ball"\nshape = { disc_radius_m = 0.01 }\n' });
+    await page.locator('#scene-name').filter({ hasText: 'from the viewer' }).waitFor();
     await page.locator('#scene').focus();
     await page.keyboard.down('ArrowUp');
     await drawFrames(page, 5);

@@ -3,6 +3,7 @@
 use haptic_backends::KINDS;
 use haptic_config::source::Source;
 use haptic_config::{device, kind::FileKind, profile, scene};
+use haptic_loop::scene_hand::SceneHand;
 use haptic_planar::scene::description::{ImpactState, ShapeDescription};
 use nalgebra::Vector2;
 
@@ -326,5 +327,31 @@ fn keys_that_a_kind_of_device_ignores_are_warnings() {
     ] {
         let warnings = device::load(&Source::in_memory("d.toml", text), KINDS).unwrap().ignored_keys;
         assert!(matches!(&warnings[..], [only] if only.starts_with(start)), "{warnings:?}");
+    }
+}
+
+#[test]
+fn the_hand_of_a_scene_is_read_and_wrong_values_are_rejected() {
+    const BODY: &str = "[[body]]\nname = \"a\"\nshape = { disc_radius_m = 0.01 }\n";
+    let load = |hand: &str| scene::load_file(&Source::in_memory("s.toml", &format!("{BODY}{hand}")));
+    assert_eq!(load("").unwrap().hand, SceneHand::default());
+    let hand =
+        load("[hand]\nstart_m = [0.01, 0.02]\npath = [[0, 0, 0], [1, 0, 1], [2, 0, 0]]\nidle_s = 3").unwrap().hand;
+    assert_eq!((hand.start_m, hand.idle_s), (Some(Vector2::new(0.01, 0.02)), 3.0));
+    assert_eq!(hand.path.unwrap().at(3.0), Vector2::new(0.0, 1.0), "it repeats by default");
+    let cases = [
+        ("[hand]\npath = []", "s.toml:5:8: hand.path: is empty"),
+        ("[hand]\npath = [[0, 0, 0], [0, 0, 0]]", "s.toml:5:20: hand.path[1]: times must increase"),
+        ("[hand]\npath = [[0, 0, 0], [1, 0, 1]]", "s.toml:5:20: hand.path[1]: must end where it starts"),
+        ("[hand]\npath = [[0, 0]]", "s.toml:5:9: hand.path: must be a list of 3 numbers, got a list of 2"),
+        ("[hand]\npath = [[-1, 0, 0], [0, 0, 0]]", "s.toml:5:9: hand.path[0]: starts before time zero, at -1 s"),
+        ("[hand]\nstart_m = 1", "s.toml:5:11: hand.start_m: must be a list of 2 numbers, got 1"),
+        ("[hand]\nidle_s = -1", "s.toml:5:10: hand.idle_s: must be"),
+        ("[hand]\nidle = 1", "s.toml:5:1: hand.idle: unknown key; did you mean idle_s?"),
+        ("[tool]\nbody = \"a\"\nweightless = 1", "s.toml:6:14: tool.weightless: must be true or false, got 1"),
+    ];
+    for (text, expected) in cases {
+        let errors = load(text).unwrap_err().to_string();
+        assert_starts(&errors, expected);
     }
 }

@@ -16,7 +16,7 @@ fn passages(gains: Gains, ticks: u32) -> Vec<(f64, f64)> {
     let description = SceneDescription {
         gravity_m_per_s2: Vector2::zeros(),
         bodies: vec![tool],
-        tool: Some(ToolDescription { body: "tool".into(), handle_m: Vector2::zeros() }),
+        tool: Some(ToolDescription { body: "tool".into(), handle_m: Vector2::zeros(), weightless: false }),
         ..SceneDescription::default()
     };
     let scene = Scene::build(&description).unwrap();

@@ -1,4 +1,4 @@
-//! Target of the simulated hand: on its path, at the mouse, or at rest.
+//! Target of the simulated hand: on its path, led along the path of a scene, at the mouse, or at rest.
 
 use crate::path::Path;
 use nalgebra::Vector2;
@@ -6,10 +6,13 @@ use nalgebra::Vector2;
 /// Maximum speed of a target dragged by the mouse, m/s. Ten times this would feel like an impact.
 const DRAG_SPEED_M_PER_S: f64 = 1.0;
 
-/// Time from releasing the mouse until the target returns to the path, ticks (2 s).
-const WAIT_TICKS: u32 = 2000;
+/// Time from releasing the mouse until the target returns to the path of a device file, s.
+pub const PATH_RESUMES_S: f64 = 2.0;
 
-/// Time at the handle of a new tool before the target moves to the start of the path, ticks (1 s). Meanwhile the force
+/// [`PATH_RESUMES_S`] in ticks.
+const WAIT_TICKS: u32 = (PATH_RESUMES_S * super::TICKS_PER_S) as u32;
+
+/// Time at the start of a new scene before the target moves to the start of the path, ticks (1 s). Meanwhile the force
 /// ramps up.
 const TAKE_HOLD_TICKS: u32 = 1000;
 
@@ -19,6 +22,8 @@ enum TargetSource {
     Path,
     /// The mouse, at this position.
     Mouse(Vector2<f64>),
+    /// The path of a scene, at this position. Only for a hand without a path of its own.
+    Scene(Vector2<f64>),
     /// No source: the target rests for this many more ticks.
     Rest(u32),
     /// The path, while the target is still returning to it.
@@ -36,7 +41,7 @@ pub(super) struct HandTarget {
 }
 
 impl HandTarget {
-    /// Creates a target on the path at time zero; without a path, it rests at the origin.
+    /// Creates a target on the path at time zero; without a path, it rests at the origin until it is moved.
     pub fn new(path: Option<Path>) -> Self {
         let position_m = path.as_ref().map_or(Vector2::zeros(), |path| path.at(0.0));
         Self { path, path_ticks: 0, source: TargetSource::Path, position_m }
@@ -45,6 +50,22 @@ impl HandTarget {
     /// Position of the target, device frame, m.
     pub fn position_m(&self) -> Vector2<f64> {
         self.position_m
+    }
+
+    /// Whether the hand has a path of its own.
+    pub fn has_path(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Makes the target move to `place_m` on the path of a scene, device frame, m, unless the hand has a path of its own
+    /// or the mouse controls it.
+    ///
+    /// Real-time: one comparison.
+    pub fn lead(&mut self, place_m: Vector2<f64>) {
+        let is_free = self.path.is_none() && !matches!(self.source, TargetSource::Mouse(_));
+        if is_free && place_m.x.is_finite() && place_m.y.is_finite() {
+            self.source = TargetSource::Scene(place_m);
+        }
     }
 
     /// Makes the target move towards the mouse at `request_m`, device frame, m; `None` releases it.
@@ -59,17 +80,18 @@ impl HandTarget {
         }
     }
 
-    /// Restarts the path. Unless the mouse controls the target, it is placed at the handle of a new tool first. Returns
-    /// whether it is.
+    /// Restarts the path. Unless the mouse controls the target, or the path has not begun yet, the target is placed at
+    /// the start of a new scene first. Returns whether it is.
     ///
     /// Real-time: one comparison.
-    pub fn call(&mut self, handle_m: Vector2<f64>) -> bool {
+    pub fn call(&mut self, start_m: Vector2<f64>) -> bool {
+        let has_begun = self.path_ticks > 0 || self.source != TargetSource::Path || self.path.is_none();
         self.path_ticks = 0;
-        let is_free = !matches!(self.source, TargetSource::Mouse(_));
-        if is_free {
-            (self.source, self.position_m) = (TargetSource::Rest(TAKE_HOLD_TICKS), handle_m);
+        let is_placed = has_begun && !matches!(self.source, TargetSource::Mouse(_));
+        if is_placed {
+            (self.source, self.position_m) = (TargetSource::Rest(TAKE_HOLD_TICKS), start_m);
         }
-        is_free
+        is_placed
     }
 
     /// Advances the target by a tick and returns its new position, m.
@@ -78,7 +100,7 @@ impl HandTarget {
     pub fn advance(&mut self) -> Vector2<f64> {
         match self.source {
             TargetSource::Path => self.follow_path(),
-            TargetSource::Mouse(place) => self.drag_towards(place),
+            TargetSource::Mouse(place) | TargetSource::Scene(place) => self.drag_towards(place),
             TargetSource::Rest(0) => self.return_to_path(),
             TargetSource::Rest(ticks) => self.source = TargetSource::Rest(ticks - 1),
             TargetSource::Return => self.return_to_path(),
@@ -98,7 +120,7 @@ impl HandTarget {
     }
 
     fn position_on_path(&self) -> Vector2<f64> {
-        self.path.as_ref().map_or(Vector2::zeros(), |path| path.at(super::seconds(self.path_ticks)))
+        self.path.as_ref().map_or(self.position_m, |path| path.at(super::seconds(self.path_ticks)))
     }
 
     fn drag_towards(&mut self, place: Vector2<f64>) {
@@ -157,6 +179,30 @@ mod tests {
         assert_eq!(advance(&mut target, 1000), Vector2::new(0.03, 0.05), "it waits a second");
         advance(&mut target, 60);
         assert!((advance(&mut target, 100).x - 0.01).abs() < 2e-3, "and begins at the start of its path");
+    }
+
+    #[test]
+    fn a_hand_with_a_path_of_its_own_begins_it_at_once_and_is_not_led() {
+        let mut target = HandTarget::new(Some(slow_path()));
+        assert!(!target.call(Vector2::new(0.03, 0.05)), "the path begins in the first tick");
+        target.lead(Vector2::new(0.03, 0.05));
+        assert!((advance(&mut target, 250).x - 0.025).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_hand_without_a_path_is_led_unless_the_mouse_controls_it() {
+        let mut target = HandTarget::new(None);
+        assert!(target.call(Vector2::new(0.03, 0.05)));
+        assert_eq!(advance(&mut target, 5000), Vector2::new(0.03, 0.05), "it rests at the start");
+        target.lead(Vector2::new(0.0305, 0.05));
+        assert_eq!(advance(&mut target, 1), Vector2::new(0.0305, 0.05));
+        target.guide(Some(Vector2::new(0.02, 0.05)));
+        target.lead(Vector2::new(0.04, 0.05));
+        assert_eq!(advance(&mut target, 100), Vector2::new(0.02, 0.05), "the mouse takes over");
+        target.guide(None);
+        assert_eq!(advance(&mut target, 5000), Vector2::new(0.02, 0.05), "and leaves it where it is");
+        target.lead(Vector2::new(0.0205, 0.05));
+        assert_eq!(advance(&mut target, 1), Vector2::new(0.0205, 0.05));
     }
 
     #[test]

@@ -5,7 +5,9 @@ mod common;
 mod engagement;
 mod faults;
 mod feel;
+mod scene_hand;
 mod stability;
+mod weightless;
 
 #[global_allocator]
 static ALLOCATOR: haptic_testing::CountingAllocator = haptic_testing::CountingAllocator;

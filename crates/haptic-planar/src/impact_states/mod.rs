@@ -129,7 +129,7 @@ impl Tick<'_> {
         let (tool, input) = (self.scene.tool?, input?);
         let body_state = &self.state.bodies[tool.body];
         let coupling = ImplicitCoupling::new(self.scene, tool, body_state, input, &self.solver_bodies.all[tool.body]);
-        let end = coupling.midpoint_velocity(body_state, self.scene.gravity_m_per_s2);
+        let end = coupling.midpoint_velocity(body_state, self.scene.bodies[tool.body].gravity_m_per_s2);
         let solver_body = &mut self.solver_bodies.all[tool.body];
         (solver_body.velocity, solver_body.angular_velocity) = (end.xy(), end.z);
         solver_body.acceleration = (solver_body.velocity - body_state.velocity_m_per_s) / TICK_S;

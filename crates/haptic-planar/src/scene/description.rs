@@ -143,6 +143,8 @@ pub struct ToolDescription {
     pub body: String,
     /// Position of the handle in the shape's frame, m.
     pub handle_m: Vector2<f64>,
+    /// Whether gravity does not act on the tool.
+    pub weightless: bool,
 }
 
 /// Meaning of the coefficient of restitution.

@@ -79,6 +79,8 @@ pub struct Body {
     pub mass_kg: f64,
     /// Moment of inertia about the centre of mass, kg·m²; infinite if fixed.
     pub inertia_kg_m2: f64,
+    /// Gravity on this body, world, m/s²: that of the scene, or zero if the body is a weightless tool.
+    pub gravity_m_per_s2: Vector2<f64>,
     /// Centre of mass in the shape's frame, m.
     pub centre_m: Vector2<f64>,
     /// Largest distance of a point of the body from its centre of mass, m.
@@ -102,6 +104,11 @@ pub struct Body {
 }
 
 impl Body {
+    /// Returns the weight of a dynamic body, world, N.
+    pub fn weight_n(&self) -> Vector2<f64> {
+        self.gravity_m_per_s2 * self.mass_kg
+    }
+
     /// Returns the initial position of the centre of mass, world, m, and (cos, sin) of the initial angle.
     pub fn start_pose(&self) -> (Vector2<f64>, Vector2<f64>) {
         let (sine, cosine) = libm::sincos(self.angle_rad);

@@ -149,12 +149,11 @@ impl SolverBodies {
     /// Real-time: one pass over the dynamic bodies.
     #[inline]
     pub fn integrate_forces(&mut self, scene: &Scene, bodies: &[BodyState]) {
-        let dv = scene.gravity_m_per_s2 * TICK_S;
         for &i in &scene.dynamic_bodies {
             let solver_body = &mut self.all[i];
-            let body_state = &bodies[i];
-            solver_body.velocity = body_state.velocity_m_per_s + dv;
-            solver_body.acceleration = scene.gravity_m_per_s2;
+            let (body_state, gravity) = (&bodies[i], scene.bodies[i].gravity_m_per_s2);
+            solver_body.velocity = body_state.velocity_m_per_s + gravity * TICK_S;
+            solver_body.acceleration = gravity;
             solver_body.angular_velocity = body_state.angular_velocity_rad_per_s;
             solver_body.angular_acceleration = 0.0;
             solver_body.shift = Vector2::zeros();

@@ -61,7 +61,8 @@ fn move_tool_freely<P: Policy>(
     if (tool.has_contact_load || tool.had_impact) && !P::FORCED {
         return None;
     }
-    let weight = scene.gravity_m_per_s2 * (scene.bodies[coupling.body()].mass_kg * TICK_S);
+    let body = &scene.bodies[coupling.body()];
+    let weight = body.gravity_m_per_s2 * (body.mass_kg * TICK_S);
     let impulse = Vector3::new(weight.x, weight.y, 0.0);
     let start = &state.bodies[coupling.body()];
     // Used in place: the motion is large, and `?` would copy it.

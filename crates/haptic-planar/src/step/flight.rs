@@ -190,7 +190,8 @@ impl Pilot<'_> {
         duration_s: f64,
         solves_left: &mut usize,
     ) -> Option<FreeMotion> {
-        let weight = self.scene.gravity_m_per_s2 * (self.scene.bodies[self.coupling.body()].mass_kg * duration_s);
+        let tool = &self.scene.bodies[self.coupling.body()];
+        let weight = tool.gravity_m_per_s2 * (tool.mass_kg * duration_s);
         let part = self.coupling.part(self.start, now, from_s, duration_s);
         part.free_motion::<P>(now, Vector3::new(weight.x, weight.y, 0.0), solves_left)
     }

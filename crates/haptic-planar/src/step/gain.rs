@@ -58,7 +58,7 @@ pub(super) fn balance(
     let (body, start, end) = (&scene.bodies[index], &state.bodies[index], &solver_bodies[index]);
     let kinetic = |v: Vector2<f64>, w: f64| 0.5 * (body.mass_kg * v.norm_squared() + body.inertia_kg_m2 * w * w);
     let before = kinetic(start.velocity_m_per_s, start.angular_velocity_rad_per_s);
-    let fallen = body.mass_kg * scene.gravity_m_per_s2.dot(&end.displacement);
+    let fallen = body.mass_kg * body.gravity_m_per_s2.dot(&end.displacement);
     let after = kinetic(end.velocity, end.angular_velocity);
     let mut sum =
         BodyBalance { gain_j: after - before - fallen, turnover_j: after + before + fallen.abs(), kinetic_j: after };

@@ -22,6 +22,7 @@ mod sliding;
 mod slots;
 mod stacks;
 mod starvation;
+mod weightless;
 mod worst_case;
 
 #[global_allocator]

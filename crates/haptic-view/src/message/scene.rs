@@ -23,6 +23,8 @@ pub struct SceneMessage {
     pub tool: Option<ToolMessage>,
     /// Bounding box of all bodies at the start: lower left and upper right corners, world frame, m.
     pub bounds_m: [[f64; 2]; 2],
+    /// Time after the hand is released until its own path resumes, s; null if it has none.
+    pub hand_resumes_s: Option<f64>,
 }
 
 /// A body of a scene.
@@ -103,7 +105,7 @@ pub struct SceneEntry {
 }
 
 impl SceneMessage {
-    /// Creates a message from a scene and its description.
+    /// Creates a message from a scene and its description, for a hand without a path of its own.
     pub fn new(scene_id: u64, name: &str, description: &SceneDescription, scene: &Scene) -> Self {
         let bodies =
             description.bodies.iter().zip(&scene.bodies).map(|(description, built)| body(description, built)).collect();
@@ -120,6 +122,7 @@ impl SceneMessage {
             moving: (0..scene.bodies.len()).filter(|&index| !scene.bodies[index].fixed).collect(),
             tool,
             bounds_m: bounds_m(scene),
+            hand_resumes_s: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::realtime_setup::signals::Signals;
 use haptic_backends::KINDS;
 use haptic_config::builtin::DEVICES;
 use haptic_config::device;
+use haptic_device::HandModel;
 use haptic_emulator::emulators::BoardOptions;
 use haptic_emulator::serial::{Board, LineFaults, ServeOptions, serve};
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
@@ -66,7 +67,7 @@ fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
     let file = device::load(&DEVICES.open(&name, None)?, KINDS)?;
     let options = BoardOptions {
         model: file.model,
-        hand: file.hand,
+        hand: file.hand.map(|hand| with_path(hand, emulator.axes)),
         hand_is_default: arguments.device.is_none(),
         velocity: arguments.velocity,
         protocol_version: arguments.protocol_version,
@@ -75,6 +76,18 @@ fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
         lever_m: arguments.lever_m,
     };
     (emulator.build)(&options).map_err(|error| Failure::BadInput(format!("{name}: {error}")))
+}
+
+/// Returns the hand of a device file, which presses and releases unless the file gives it a path.
+fn with_path(hand: HandModel, axes: u8) -> HandModel {
+    if !hand.path.is_empty() {
+        return hand;
+    }
+    let HandModel { mut path, looped, .. } = HandModel::default();
+    if axes == 1 {
+        path.iter_mut().for_each(|[_, x_m, y_m]| std::mem::swap(x_m, y_m));
+    }
+    HandModel { path, looped, ..hand }
 }
 
 fn file_use(arguments: &EmulateArguments) -> Result<PathConflicts, Failure> {

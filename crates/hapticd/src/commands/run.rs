@@ -29,6 +29,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     setup.update_from_device(device.as_ref());
     let signals = Signals::register()?;
     let listener = viewer::listen(arguments, setup.profile.view_listen);
+    setup.hand_waits = listener.is_some();
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("Running scene \"{scene}\" on a {name} at 1 kHz; Ctrl-C ends it, SIGUSR1 is an emergency stop");
     warn_of_slow_service(&setup);

@@ -15,6 +15,9 @@ const STILL_M_PER_S: f64 = 0.004;
 /// Smallest normal force on the tool at which sliding is reported, N.
 const LIGHT_N: f64 = 0.05;
 
+/// Smallest weight of the tool that is reported, N.
+const FELT_WEIGHT_N: f64 = 0.005;
+
 /// Writes captions. Tracks the last contact of the tool, to distinguish a tap from a longer contact, and pulling off
 /// from free motion.
 #[derive(Clone, Debug, Default)]
@@ -61,12 +64,12 @@ impl Narrator {
 
     fn describe_engaged(&self, view: &SceneView, report: &TickReport) -> String {
         let names = names(view, &self.bodies);
-        let Some(last) = self.last.filter(|_| !names.is_empty()) else { return "free".to_owned() };
+        let Some(last) = self.last.filter(|_| !names.is_empty()) else { return free(view) };
         let is_tap = last - self.began < TAP_TICKS;
         if self.is_touching {
             self.describe_contact(view, report, &names)
         } else if report.tick - last > REMEMBERED_TICKS {
-            "free".to_owned()
+            free(view)
         } else if is_tap {
             format!("tapped {names}")
         } else {
@@ -99,6 +102,14 @@ impl Narrator {
         let (tangent_n, normal_n) = (report.felt.tool_tangent_n.abs(), report.felt.tool_normal_n);
         tangent_n > 0.95 * view.bodies[body].friction_with_tool * normal_n
     }
+}
+
+/// Returns the caption of a tool that touches nothing. Its weight is the force that the hand then feels.
+fn free(view: &SceneView) -> String {
+    if view.tool_weight_n < FELT_WEIGHT_N {
+        return "free".to_owned();
+    }
+    format!("free: the tool weighs {:.2} N", view.tool_weight_n)
 }
 
 fn names(view: &SceneView, bodies: &[usize]) -> String {

@@ -75,12 +75,14 @@ impl Controller for ViewerSession {
         let (name, source) = source_of(choice)?;
         let invalid = |problem: &dyn std::fmt::Display| ControlError::Invalid(problem.to_string());
         let description = scene::describe(&source).map_err(|errors| invalid(&errors))?;
-        let scene = scene::load(&source).map_err(|errors| invalid(&errors))?;
+        let file = scene::load_file(&source).map_err(|errors| invalid(&errors))?;
         let is_simulated = self.facts.is_simulated();
-        if let Some(warning) = admission::admit(&name, &scene, is_simulated).map_err(|failure| invalid(&failure))? {
+        if let Some(warning) =
+            admission::admit(&name, &file.scene, is_simulated).map_err(|failure| invalid(&failure))?
+        {
             tracing::warn!("{warning}");
         }
-        let scene_id = self.switch(&name, &description, scene, &source.text)?;
+        let scene_id = self.switch(&name, &description, file, &source.text)?;
         tracing::info!("Loaded scene \"{name}\"; force ramping up");
         Ok(scene_id)
     }

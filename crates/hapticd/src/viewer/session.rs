@@ -5,11 +5,12 @@
 use super::settings::DeviceFacts;
 use crate::control::recording::recording_file;
 use crate::control::{EmergencyStop, LoopRequest, Recording, publish_to_latest, send};
-use haptic_config::scene;
+use haptic_config::scene::{self, SceneFile};
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
+use haptic_loop::scene_hand::SceneHand;
 use haptic_loop::settings::Settings;
 use haptic_loop::snapshot::Snapshot;
 use haptic_loop::world::World;
@@ -38,6 +39,8 @@ struct Current {
     scene_id: u64,
     scene_name: String,
     scene: Arc<Scene>,
+    /// Simulated hand of the scene.
+    hand: SceneHand,
     /// Number of the scene's world in recordings.
     world: u64,
     settings: Settings,
@@ -75,6 +78,7 @@ impl ViewerSession {
                 scene_id: 1,
                 scene_name: setup.profile.scene.name.clone(),
                 scene: Arc::new(setup.scene.clone()),
+                hand: setup.scene_hand.clone(),
                 world: 0,
                 settings: setup.settings(),
                 paused: false,
@@ -156,11 +160,11 @@ impl ViewerSession {
     /// # Errors
     /// If the loop is busy or has ended.
     pub fn reset(&self) -> Result<(), ControlError> {
-        let (scene_id, scene, number) = {
+        let (scene_id, scene, hand, number) = {
             let current = self.current();
-            (current.scene_id, current.scene.clone(), current.world)
+            (current.scene_id, current.scene.clone(), current.hand.clone(), current.world)
         };
-        let world = Box::new(World::new(Scene::clone(&scene)).numbered(number));
+        let world = Box::new(World::new(Scene::clone(&scene)).with_hand(hand).numbered(number));
         let current = self.current();
         if current.scene_id != scene_id {
             // The scene was switched while this world was built; the new one is in its initial state anyway.
@@ -177,7 +181,7 @@ impl ViewerSession {
         &self,
         name: &str,
         description: &SceneDescription,
-        scene: Scene,
+        SceneFile { scene, hand }: SceneFile,
         text: &str,
     ) -> Result<u64, ControlError> {
         let number = self.recording.worlds().add(WorldSource {
@@ -185,15 +189,17 @@ impl ViewerSession {
             text: text.to_owned(),
             scene: Arc::new(scene.clone()),
         });
-        let world = World::new(scene.clone()).numbered(number);
+        let world = World::new(scene.clone()).with_hand(hand.clone()).numbered(number);
         let (publisher, snapshots) = publish_to_latest(&world);
         let mut current = self.current();
         let scene_id = current.scene_id + 1;
         self.send(LoopRequest::Switch { world: Box::new(world), publisher })?;
-        self.telemetry.publish_scene(&SceneMessage::new(scene_id, name, description, &scene));
+        let message = SceneMessage::new(scene_id, name, description, &scene);
+        let hand_resumes_s = self.facts.hand_resumes_s(&hand);
+        self.telemetry.publish_scene(&SceneMessage { hand_resumes_s, ..message });
         let scene = Arc::new(scene);
         (current.scene_id, current.scene_name, current.scene) = (scene_id, name.to_owned(), scene.clone());
-        current.world = number;
+        (current.world, current.hand) = (number, hand);
         current.switch = Some(Switch { scene_id, scene, snapshots });
         self.publish_settings(&current);
         Ok(scene_id)
@@ -231,7 +237,9 @@ impl ViewerSession {
         match scene::describe(source) {
             Ok(description) => {
                 let (scene_id, scene) = self.scene();
-                self.telemetry.publish_scene(&SceneMessage::new(scene_id, name, &description, &scene));
+                let hand_resumes_s = self.facts.hand_resumes_s(&self.current().hand);
+                let message = SceneMessage::new(scene_id, name, &description, &scene);
+                self.telemetry.publish_scene(&SceneMessage { hand_resumes_s, ..message });
             }
             Err(errors) => tracing::warn!("the viewer cannot show the scene: {errors}"),
         }

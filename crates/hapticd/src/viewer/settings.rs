@@ -8,6 +8,8 @@ use haptic_coupling::model::{HandImpedance, WorstAxisModel};
 use haptic_coupling::sampled::max_stable_stiffness_n_per_m;
 use haptic_device::DeviceConfig;
 use haptic_device::kind::SIMULATED;
+use haptic_device::simulated::PATH_RESUMES_S;
+use haptic_loop::scene_hand::SceneHand;
 use haptic_loop::settings::Settings;
 use haptic_planar::scene::Scene;
 use haptic_view::message::settings::{
@@ -38,6 +40,8 @@ pub struct DeviceFacts {
     region: Vec<RegionPoint>,
     /// Initial gains of the profile, which can always be set.
     own: Gains,
+    /// Whether the device file gives the simulated hand a path.
+    has_hand_path: bool,
 }
 
 impl DeviceFacts {
@@ -45,7 +49,16 @@ impl DeviceFacts {
     pub fn of(setup: &Setup, device_name: &str) -> Self {
         let (model, hand) = (setup.device_model(), hand_impedance(setup));
         let device = device(&setup.device, device_name, &model, setup.max_force_n());
-        Self { device, region: region(&model, &hand), own: setup.settings().coupling, model, hand }
+        let has_hand_path = setup.device.hand.as_ref().is_some_and(|hand| !hand.path.is_empty());
+        Self { device, region: region(&model, &hand), own: setup.settings().coupling, model, hand, has_hand_path }
+    }
+
+    /// Returns the time after a release of the hand until its path resumes, s; `None` if it has no path.
+    pub fn hand_resumes_s(&self, hand: &SceneHand) -> Option<f64> {
+        if self.has_hand_path {
+            return Some(PATH_RESUMES_S);
+        }
+        hand.path.as_ref().filter(|_| self.device.can_be_guided).map(|_| hand.idle_s)
     }
 
     /// Returns the largest gains that can be set in the viewer, world frame.

@@ -3,8 +3,8 @@
 //! `scripts/test-kernel` shows in virtual time that such requests do not delay the loop either.
 #![cfg(unix)]
 
-use crate::common::TIMEOUT;
-use crate::common::daemon::{Daemon, exchange, hapticd};
+use crate::common::daemon::{Daemon, exchange};
+use crate::common::{Folder, TIMEOUT};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -37,7 +37,10 @@ fn status(address: &str, request: &str) -> u16 {
 
 #[test]
 fn invalid_requests_are_rejected_and_logged_and_the_state_is_the_same_bit_for_bit() {
-    let daemon = Daemon::start(&[]);
+    // A path in a device file begins in the first tick, unlike the path of a scene that is viewed.
+    let folder = Folder::new();
+    folder.file("device.toml", "[hand]\npath = [[0.0, 0.0, 0.04], [1.0, 0.02, 0.0], [2.0, 0.0, 0.04]]\n");
+    let daemon = Daemon::start_with(&["--device", "./device.toml"], |command| folder.run_here(command));
     let address = daemon.address.clone();
     let post = |path: &str, headers: &str, body: &str| {
         let length = body.len();
@@ -73,12 +76,11 @@ fn invalid_requests_are_rejected_and_logged_and_the_state_is_the_same_bit_for_bi
     }
     let summary = daemon.end();
     assert_eq!(summary["faults"], json!([]));
-    assert_eq!(summary["state_hash"], undisturbed(&summary)["state_hash"], "{summary}");
+    assert_eq!(summary["state_hash"], undisturbed(&folder, &summary)["state_hash"], "{summary}");
 }
 
 /// Returns the summary of a run of the same length without clients.
-fn undisturbed(summary: &Value) -> Value {
+fn undisturbed(folder: &Folder, summary: &Value) -> Value {
     let seconds = summary["ticks"].as_f64().unwrap() / 1000.0;
-    let output = hapticd(&["simulate", "--seconds", &seconds.to_string(), "--json"]).output().unwrap();
-    serde_json::from_slice(&output.stdout).unwrap()
+    folder.json(&["simulate", "--device", "./device.toml", "--seconds", &seconds.to_string(), "--json"])
 }

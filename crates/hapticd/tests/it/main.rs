@@ -12,6 +12,7 @@ mod hostile;
 mod recorded_runs;
 mod recording;
 mod reload;
+mod scenes;
 mod snapshot;
 mod stored_recordings;
 mod system_calls;

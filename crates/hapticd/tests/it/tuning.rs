@@ -85,7 +85,7 @@ fn zwidth_draws_three_curves_and_prints_the_same_numbers() {
         "passive with any hand",
         "eigenvalues",
         "tapped",
-        "profile default: 400 N/m",
+        "profile default: 300 N/m",
     ] {
         assert!(picture.contains(expected), "‘{expected}’ is missing");
     }

@@ -23,7 +23,7 @@ pub fn floor_and_tool(gravity_m_per_s2: f64) -> SceneDescription {
     SceneDescription {
         gravity_m_per_s2: Vector2::new(0.0, -gravity_m_per_s2),
         bodies: vec![floor, tool],
-        tool: Some(ToolDescription { body: "tool".into(), handle_m: Vector2::zeros() }),
+        tool: Some(ToolDescription { body: "tool".into(), handle_m: Vector2::zeros(), weightless: false }),
         ..SceneDescription::default()
     }
 }

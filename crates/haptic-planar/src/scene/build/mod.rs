@@ -54,6 +54,9 @@ impl Scene {
             add_body(&mut scene, index, body)?;
         }
         scene.tool = description.tool.as_ref().map(|held| tool(held, &names, &scene.bodies)).transpose()?;
+        if let Some(tool) = scene.tool.filter(|_| description.tool.as_ref().is_some_and(|held| held.weightless)) {
+            scene.bodies[tool.body].gravity_m_per_s2 = Vector2::zeros();
+        }
         fill_seams(&scene.bodies, &mut scene.pieces);
         index_pieces(&mut scene);
         Ok(scene)
@@ -161,6 +164,7 @@ fn add_body(scene: &mut Scene, index: usize, body: &BodyDescription) -> Result<(
         pieces: first..scene.pieces.len(),
         mass_kg,
         inertia_kg_m2,
+        gravity_m_per_s2: scene.gravity_m_per_s2,
         centre_m: properties.centroid_m,
         reach_m: scene.pieces[first..].iter().map(|piece| piece.reach_m).fold(0.0, f64::max),
         position_m: body.position_m,

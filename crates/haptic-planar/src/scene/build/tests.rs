@@ -45,7 +45,7 @@ fn pair_of(one: &str, other: &str) -> PairDescription {
 }
 
 fn tool_of(body: &str) -> Option<ToolDescription> {
-    Some(ToolDescription { body: body.to_owned(), handle_m: Vector2::new(0.01, 0.0) })
+    Some(ToolDescription { body: body.to_owned(), handle_m: Vector2::new(0.01, 0.0), weightless: false })
 }
 
 #[test]
@@ -264,7 +264,11 @@ fn the_tool_is_a_body_that_can_move() {
     assert_eq!(error.remedy, "the scene's bodies are `probe`, `table`");
     assert_refused(Place::Tool("body"), |description| description.tool = tool_of("table"));
     assert_refused(Place::Tool("handle_m"), |description| {
-        description.tool = Some(ToolDescription { body: "probe".to_owned(), handle_m: Vector2::new(f64::NAN, 0.0) });
+        description.tool = Some(ToolDescription {
+            body: "probe".to_owned(),
+            handle_m: Vector2::new(f64::NAN, 0.0),
+            weightless: false,
+        });
     });
 }
 

@@ -47,6 +47,7 @@ impl World {
             mass_kg: f64::INFINITY,
             inertia_kg_m2: f64::INFINITY,
             reach_m: 0.0,
+            gravity_m_per_s2: Vector2::zeros(),
             centre_m: Vector2::zeros(),
             position_m: Vector2::new(pose.0, pose.1),
             angle_rad: pose.2,

@@ -77,7 +77,7 @@ pub fn scene(gravity: f64, bodies: Vec<BodyDescription>, tool: Option<&str>) -> 
     SceneDescription {
         gravity_m_per_s2: vector![0.0, -gravity],
         bodies,
-        tool: tool.map(|t| ToolDescription { body: t.to_owned(), handle_m: vector![0.0, 0.0] }),
+        tool: tool.map(|t| ToolDescription { body: t.to_owned(), handle_m: vector![0.0, 0.0], weightless: false }),
         ..SceneDescription::default()
     }
 }

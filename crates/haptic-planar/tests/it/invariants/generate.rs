@@ -219,7 +219,11 @@ fn tool(random: &mut Random, bodies: &[BodyDescription]) -> ToolDescription {
     };
     let off = direction(random) * random.between(0.0, size);
     let is_off = chance(random, 0.5);
-    ToolDescription { body: body.name.clone(), handle_m: if is_off { off } else { Vector2::zeros() } }
+    ToolDescription {
+        body: body.name.clone(),
+        handle_m: if is_off { off } else { Vector2::zeros() },
+        weightless: false,
+    }
 }
 
 fn coupling(random: &mut Random) -> CouplingInput {

@@ -75,7 +75,7 @@ fn hand(at: impl Fn(f64) -> Vector2<f64>) -> Path {
 }
 
 fn tool() -> Option<ToolDescription> {
-    Some(ToolDescription { body: "tool".to_owned(), handle_m: Vector2::zeros() })
+    Some(ToolDescription { body: "tool".to_owned(), handle_m: Vector2::zeros(), weightless: false })
 }
 
 fn fixed(index: usize, position_m: Vector2<f64>, shape: ShapeDescription) -> BodyDescription {
