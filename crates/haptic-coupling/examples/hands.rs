@@ -18,8 +18,8 @@ const STEPS_M: [f64; 3] = [0.0, 10e-6, 50e-6];
 const GAINS: [(f64, f64); 5] = [(400.0, 0.1), (1500.0, 0.0), (3750.0, 5.0), (5000.0, 0.0), (5000.0, 5.0)];
 const DAMPINGS_N_S_PER_M: [f64; 3] = [0.5, 0.2, 2.0];
 
-/// Largest error of the account that rounding explains, J per tick and joule moved, with a margin.
-const ROUNDING: f64 = 1e-9;
+/// Largest error of the account that rounding explains, relative to the energy exchanged.
+const ROUNDING: f64 = 1e-12;
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
@@ -99,7 +99,7 @@ impl Default for Count {
 
 impl Count {
     fn note(&mut self, trial: &Trial, outcome: &Outcome) {
-        let rounding_j = ROUNDING * (1e-3 + outcome.moved_j);
+        let rounding_j = ROUNDING * (1.0 + outcome.moved_j);
         let is_above = outcome.excess_j.max(outcome.uncovered_j) > rounding_j;
         let is_wrong = outcome.unknown_j > rounding_j;
         if is_above || is_wrong {

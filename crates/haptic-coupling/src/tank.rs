@@ -285,6 +285,7 @@ impl Tank {
     }
 
     /// Returns the most that any hand can extract until a force that is sent now has ended, J.
+    #[inline(always)]
     fn price_j(&self, force_n: Vector2<f64>) -> f64 {
         self.sent.price_n2_s(force_n) * self.account.per_square
     }
@@ -358,26 +359,32 @@ impl Tank {
 
     /// Returns the level after a reading that differs by `moved_m` from the last one, J, and starts a new span.
     fn book(&mut self, moved_m: Vector2<f64>) -> f64 {
-        let (next_n, step_m) = (self.next_force_n(), self.account.encoder_step_m);
-        let (mut level_j, mut slopes_n) = (self.level_j, [0.0; 2]);
-        for axis in 0..2 {
-            let (line, work, moved_m) = (&self.lines[axis], self.work(axis, moved_m[axis]), moved_m[axis]);
-            if step_m > 0.0 {
-                slopes_n[axis] = line.choose_slope(&self.account, &work, moved_m, next_n[axis]);
-                level_j += line.change_j(&work, moved_m, slopes_n[axis], step_m);
-            } else {
-                level_j -= work.energy_j(moved_m);
-            }
-        }
+        let next_n = self.next_force_n();
+        let (x_slope_n, x_change_j) = self.book_axis(0, moved_m.x, next_n.x);
+        let (y_slope_n, y_change_j) = self.book_axis(1, moved_m.y, next_n.y);
+        let (mut level_j, mut slopes_n) = (self.level_j + x_change_j + y_change_j, [x_slope_n, y_slope_n]);
         let promised_j = self.sent.remaining_n2_s() * self.account.per_square;
         if level_j < promised_j {
             level_j = self.keep_promise(moved_m, &mut slopes_n, level_j, promised_j);
         }
-        for axis in 0..2 {
-            self.lines[axis] = AxisLine { slope_n: slopes_n[axis], moved_m: moved_m[axis] };
-        }
+        self.lines = [
+            AxisLine { slope_n: slopes_n[0], moved_m: moved_m.x },
+            AxisLine { slope_n: slopes_n[1], moved_m: moved_m.y },
+        ];
         self.sent.span.clear();
         level_j
+    }
+
+    /// Returns the new slope of the line of an axis, N, and the change of the level, J.
+    #[inline(always)]
+    fn book_axis(&self, axis: usize, moved_m: f64, next_n: f64) -> (f64, f64) {
+        let (line, work, step_m) = (&self.lines[axis], self.work(axis, moved_m), self.account.encoder_step_m);
+        if step_m > 0.0 {
+            let slope_n = line.choose_slope(&self.account, &work, moved_m, next_n);
+            (slope_n, line.change_j(&work, moved_m, slope_n, step_m))
+        } else {
+            (0.0, -work.energy_j(moved_m))
+        }
     }
 
     /// Returns the energy that the force can have delivered along an axis since the last reading, in the form that suits

@@ -159,6 +159,7 @@ impl SentForces {
             squares_n2_s: squares.sum() * elapsed_s,
         };
         self.excess_n2_s = 0.0;
+        let mut groups = 0;
         for group in &mut self.replaced[..self.groups] {
             let acting_s = smaller(group.left_s, elapsed_s);
             let (low_n, high_n) = (lowest(&span.low_n, &group.low_n), highest(&span.high_n, &group.high_n));
@@ -171,10 +172,9 @@ impl SentForces {
             group.left_s -= acting_s;
             group.age_s += elapsed_s;
             self.excess_n2_s += added_n2 * group.left_s;
+            groups += usize::from(group.left_s > ROUNDING_S);
         }
-        while self.groups > 0 && self.replaced[self.groups - 1].left_s <= ROUNDING_S {
-            self.groups -= 1;
-        }
+        self.groups = groups;
         self.span = if self.span.elapsed_s > 0.0 { self.span.followed_by(&span) } else { span };
     }
 
@@ -219,6 +219,7 @@ impl SentForces {
 
     /// Returns the largest integral of the squared force from the last reading to the end of all commands if `force_n`
     /// is sent now and zero after it, N²·s. Real-time: at most [`MAX_GROUPS`] groups.
+    #[inline(always)]
     pub(super) fn price_n2_s(&self, force_n: Vector2<f64>) -> f64 {
         let mut squares = square(&force_n);
         let mut price_n2_s = self.span.squares_n2_s + squares.sum() * (self.period_s + self.kept_s);

@@ -48,7 +48,7 @@ pub struct Outcome {
     pub uncovered_j: f64,
     /// Lowest level, J.
     pub lowest_j: f64,
-    /// Energy that hands have extracted in total, J: positive changes only.
+    /// Energy that was exchanged in total, in both directions, J, as a measure of the rounding.
     pub moved_j: f64,
 }
 
@@ -148,7 +148,7 @@ pub fn run(trial: &Trial) -> Outcome {
         let (before_j, most_j) = (handle.extracted_j, handle.most_j);
         handle.most_j = handle.extracted_j;
         adversary.act(&device, &mut handle, &segments, &mut random);
-        outcome.moved_j += (handle.extracted_j - before_j).max(0.0);
+        outcome.moved_j += (handle.extracted_j - before_j).abs();
         outcome.excess_j = outcome.excess_j.max(handle.most_j - promised_j - overtime_j);
         handle.most_j = handle.most_j.max(most_j);
     }
