@@ -3,7 +3,8 @@
 //! `cargo run --release -p haptic-coupling --example hands` runs hands that try to extract energy, on devices with all
 //! combinations of delay, encoder step and gains and with disturbed links, and prints how many of them extracted more
 //! than the tank promises. `--ticks 1000000` sets the length of a run, `--seeds 5` the number of seeds of each hand on
-//! each device, `--seed 1` the first of them. `--friendly` prints instead how much of the force ordinary hands receive.
+//! each device, `--seed 1` the first of them, and `--link 3` selects one of the links. `--friendly` prints instead how
+//! much of the force ordinary hands receive.
 
 #[path = "../tests/it/hands/mod.rs"]
 mod hands;
@@ -18,9 +19,6 @@ const STEPS_M: [f64; 3] = [0.0, 10e-6, 50e-6];
 const GAINS: [(f64, f64); 5] = [(400.0, 0.1), (1500.0, 0.0), (3750.0, 5.0), (5000.0, 0.0), (5000.0, 5.0)];
 const DAMPINGS_N_S_PER_M: [f64; 3] = [0.5, 0.2, 2.0];
 
-/// Largest error of the account that rounding explains, relative to the energy exchanged.
-const ROUNDING: f64 = 1e-12;
-
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let number = |flag: &str, default: u64| {
@@ -32,7 +30,9 @@ fn main() {
     }
     let (ticks, seeds, first) = (number("--ticks", 20_000) as u32, number("--seeds", 1), number("--seed", 1));
     let mut total = Count::default();
-    for (name, link, every_ticks) in links() {
+    let chosen = number("--link", u64::MAX);
+    let is_chosen = |index: usize| chosen == u64::MAX || chosen == index as u64;
+    for (_, (name, link, every_ticks)) in links().into_iter().enumerate().filter(|(index, _)| is_chosen(*index)) {
         for delay_s in DELAYS_S {
             for encoder_step_m in STEPS_M {
                 let mut count = Count::default();
@@ -99,7 +99,7 @@ impl Default for Count {
 
 impl Count {
     fn note(&mut self, trial: &Trial, outcome: &Outcome) {
-        let rounding_j = ROUNDING * (1.0 + outcome.moved_j);
+        let rounding_j = outcome.rounding_j(trial);
         let is_above = outcome.excess_j.max(outcome.uncovered_j) > rounding_j;
         let is_wrong = outcome.unknown_j > rounding_j;
         if is_above || is_wrong {

@@ -125,8 +125,8 @@ pub struct Tank {
     sent: SentForces,
     /// Integral of the newest force since the last reading, N·s, for N.
     impulse_n_s: Vector2<f64>,
-    /// Force that the world is expected to request next, N; `None` if it is unknown.
-    expected_n: Option<Vector2<f64>>,
+    /// Force that the world is expected to request next, N: as announced, or the last one that was admitted.
+    expected_n: Vector2<f64>,
     /// Fraction of the expected force that was sent in the last tick.
     passed: f64,
 }
@@ -147,7 +147,7 @@ impl Tank {
             lines: [AxisLine::default(); 2],
             sent: SentForces::none(settings.period_s, settings.delay_s),
             impulse_n_s: Vector2::zeros(),
-            expected_n: None,
+            expected_n: Vector2::zeros(),
             passed: 1.0,
         };
         tank.refill(stored);
@@ -175,11 +175,9 @@ impl Tank {
     }
 
     /// Announces the force that the world requests in this tick, before [`Self::observe`]. It may be wrong: it affects
-    /// how much energy is lost to the unknown position of the hand, not the guarantee. A force that is not finite is
-    /// ignored. Real-time: constant.
+    /// how much energy is lost to the unknown position of the hand, not the guarantee. Real-time: constant.
     pub fn expect(&mut self, force_n: Vector2<f64>) {
-        let is_finite = force_n.x.abs() + force_n.y.abs() < f64::INFINITY;
-        self.expected_n = is_finite.then_some(force_n);
+        self.expected_n = force_n;
     }
 
     /// Updates the levels with the energy exchanged since the last reading. The hand is now at `position_m`, and
@@ -218,10 +216,8 @@ impl Tank {
             Passivity::Tank => self.limit_by_level(self.limit_by_near(force_n, load_n)),
             Passivity::Observer | Passivity::Off => force_n,
         };
-        self.passed = match self.expected_n.take() {
-            Some(expected_n) if expected_n != admitted_n => fraction_of(admitted_n, expected_n),
-            _ => 1.0,
-        };
+        self.passed = if admitted_n == self.expected_n { 1.0 } else { fraction_of(admitted_n, self.expected_n) };
+        self.expected_n = admitted_n;
         self.sent.send(admitted_n);
         admitted_n
     }
@@ -362,14 +358,16 @@ impl Tank {
         let next_n = self.next_force_n();
         let (x_slope_n, x_change_j) = self.book_axis(0, moved_m.x, next_n.x);
         let (y_slope_n, y_change_j) = self.book_axis(1, moved_m.y, next_n.y);
-        let (mut level_j, mut slopes_n) = (self.level_j + x_change_j + y_change_j, [x_slope_n, y_slope_n]);
+        let (mut level_j, mut slopes_n) = (self.level_j + x_change_j + y_change_j, Vector2::new(x_slope_n, y_slope_n));
         let promised_j = self.sent.remaining_n2_s() * self.account.per_square;
         if level_j < promised_j {
-            level_j = self.keep_promise(moved_m, &mut slopes_n, level_j, promised_j);
+            let kept;
+            (level_j, kept) = self.keep_promise(moved_m, level_j, promised_j);
+            slopes_n *= kept;
         }
         self.lines = [
-            AxisLine { slope_n: slopes_n[0], moved_m: moved_m.x },
-            AxisLine { slope_n: slopes_n[1], moved_m: moved_m.y },
+            AxisLine { slope_n: slopes_n.x, moved_m: moved_m.x },
+            AxisLine { slope_n: slopes_n.y, moved_m: moved_m.y },
         ];
         self.sent.span.clear();
         level_j
@@ -396,23 +394,17 @@ impl Tank {
         if moved_m == 0.0 { work.for_a_resting_hand() } else { work }
     }
 
-    /// Raises a level that is lower than what is promised to the acting commands, by flatter lines, and returns it. The
-    /// level is concave in the slopes, so a mixture of two pairs of slopes has at least the mixture of their levels.
+    /// Raises a level that is lower than what is promised to the acting commands, by flatter lines. Returns the level and
+    /// the fraction of the slopes that remains. The level is concave in the slopes, so a mixture of two pairs of slopes has at least the mixture of their levels.
     /// With a slope of zero, the level falls by no more than the largest energy that the force can have delivered, so
     /// that the promise holds if the force did not act for longer than was paid for.
     #[cold]
-    fn keep_promise(&self, moved_m: Vector2<f64>, slopes_n: &mut [f64; 2], level_j: f64, promised_j: f64) -> f64 {
+    fn keep_promise(&self, moved_m: Vector2<f64>, level_j: f64, promised_j: f64) -> (f64, f64) {
         let step_m = self.account.encoder_step_m;
         let change_j =
             |axis: usize| self.lines[axis].change_j(&self.work(axis, moved_m[axis]), moved_m[axis], 0.0, step_m);
         let flat_j = larger(self.level_j + change_j(0) + change_j(1), self.level_at_worst_j());
-        if flat_j <= promised_j {
-            *slopes_n = [0.0; 2];
-            return flat_j;
-        }
-        let fraction = (flat_j - promised_j) / (flat_j - level_j);
-        slopes_n.iter_mut().for_each(|slope_n| *slope_n *= fraction);
-        promised_j
+        if flat_j <= promised_j { (flat_j, 0.0) } else { (promised_j, (flat_j - promised_j) / (flat_j - level_j)) }
     }
 
     /// Returns the level if the hand has extracted the most that the force can have delivered since the last reading, J.
@@ -430,13 +422,18 @@ impl Tank {
     }
 
     /// Returns the force that will probably be sent next, N: the expected force as far as it has passed before and the
-    /// level covers it, or the newest one.
+    /// level covers it, or the newest one if that is not finite.
     fn next_force_n(&self) -> Vector2<f64> {
-        let Some(expected_n) = self.expected_n else { return self.sent.newest_n };
-        let next_n = expected_n * self.passed;
+        let next_n = self.expected_n * self.passed;
         let price_j = next_n.norm_squared() * (self.sent.period_s + self.sent.kept_s) * self.account.per_square;
         let level_j = larger(self.level_j, 0.0);
-        if price_j <= level_j { next_n } else { next_n * (level_j / price_j).sqrt() }
+        if price_j <= level_j {
+            next_n
+        } else if price_j < f64::INFINITY {
+            next_n * (level_j / price_j).sqrt()
+        } else {
+            self.sent.newest_n
+        }
     }
 
     /// Applies the caps. What is promised to the acting commands must not be taken away: the level would otherwise fall

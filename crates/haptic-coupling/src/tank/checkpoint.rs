@@ -30,7 +30,7 @@ impl Tank {
         lines.iter_mut().for_each(|AxisLine { slope_n, moved_m }| archive.numbers([slope_n, moved_m]));
         sent.carry(archive);
         archive.vector(impulse_n_s);
-        archive.optional(expected_n, Vector2::zeros(), |archive, force_n| archive.vector(force_n));
+        archive.vector(expected_n);
     }
 }
 

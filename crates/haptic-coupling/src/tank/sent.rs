@@ -65,16 +65,15 @@ impl Span {
         (self.elapsed_s, self.squares_n2_s) = (0.0, 0.0);
     }
 
-    /// Returns the span of both intervals.
-    fn followed_by(&self, next: &Self) -> Self {
-        Self {
-            elapsed_s: self.elapsed_s + next.elapsed_s,
-            low_n: lowest(&self.low_n, &next.low_n),
-            high_n: highest(&self.high_n, &next.high_n),
-            low_n_s: self.low_n_s + next.low_n_s,
-            high_n_s: self.high_n_s + next.high_n_s,
-            squares_n2_s: self.squares_n2_s + next.squares_n2_s,
-        }
+    /// Extends the span by the next interval, after a tick without a reading.
+    #[cold]
+    fn append(&mut self, next: &Self) {
+        self.elapsed_s += next.elapsed_s;
+        self.low_n = lowest(&self.low_n, &next.low_n);
+        self.high_n = highest(&self.high_n, &next.high_n);
+        self.low_n_s += next.low_n_s;
+        self.high_n_s += next.high_n_s;
+        self.squares_n2_s += next.squares_n2_s;
     }
 }
 
@@ -175,7 +174,11 @@ impl SentForces {
             groups += usize::from(group.left_s > ROUNDING_S);
         }
         self.groups = groups;
-        self.span = if self.span.elapsed_s > 0.0 { self.span.followed_by(&span) } else { span };
+        if self.span.elapsed_s > 0.0 {
+            self.span.append(&span);
+        } else {
+            self.span = span;
+        }
     }
 
     /// Makes the force of this tick the newest command. A device that is served less often than every tick holds a
@@ -244,13 +247,13 @@ impl SentForces {
 }
 
 fn square(vector: &Vector2<f64>) -> Vector2<f64> {
-    vector.component_mul(vector)
+    Vector2::new(vector.x * vector.x, vector.y * vector.y)
 }
 
 fn lowest(a: &Vector2<f64>, b: &Vector2<f64>) -> Vector2<f64> {
-    a.zip_map(b, smaller)
+    Vector2::new(smaller(a.x, b.x), smaller(a.y, b.y))
 }
 
 fn highest(a: &Vector2<f64>, b: &Vector2<f64>) -> Vector2<f64> {
-    a.zip_map(b, larger)
+    Vector2::new(larger(a.x, b.x), larger(a.y, b.y))
 }

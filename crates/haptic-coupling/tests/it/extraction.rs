@@ -25,7 +25,7 @@ fn try_all(device: Device, ticks: u32) {
         for hand in 0..KINDS {
             let trial = Trial { device, world, hand, ticks, seed: 7 + hand as u64 };
             let outcome = run(&trial);
-            let rounding_j = 1e-12 * (1.0 + outcome.moved_j);
+            let rounding_j = outcome.rounding_j(&trial);
             assert!(outcome.unknown_j <= rounding_j, "the account is wrong: {outcome:?} for {trial:?}");
             assert!(outcome.excess_j <= rounding_j, "the promise is broken: {outcome:?} for {trial:?}");
             assert!(outcome.uncovered_j <= rounding_j, "a force is not covered: {outcome:?} for {trial:?}");

@@ -52,6 +52,13 @@ pub struct Outcome {
     pub moved_j: f64,
 }
 
+impl Outcome {
+    /// Largest error of a sum over all ticks that rounding explains, J.
+    pub fn rounding_j(&self, trial: &Trial) -> f64 {
+        f64::EPSILON * f64::from(trial.ticks) * (1.0 + self.moved_j)
+    }
+}
+
 pub fn tank_settings(device: &Device) -> TankSettings {
     TankSettings {
         passivity: Passivity::Tank,
