@@ -1,13 +1,13 @@
 //! Energy tank: the device never delivers more energy to the hand than the world stores and the hand has put in.
 //!
 //! S is the energy that is left of what the world stored at the start, plus the reserve, after subtracting the most that
-//! any hand can have extracted (see [`account`]): every path that agrees with the readings, every delay up to the bound
+//! any hand can have extracted (see `account.rs`): every path that agrees with the readings, every delay up to the bound
 //! and every position within an encoder step is covered. It is at most E + S_res, where E is the energy that the world
 //! still stores: energy that the world has dissipated must not be delivered again. Without delay, encoder steps and dry
 //! friction it is S_k = min(S_{k−1} − f_{k−1}·Δx_k + (b/T)|Δx_k|², E + S_res).
 //!
 //! A force f can deliver at most f²/4b per second, because f·v − b|v|² ≤ f²/4b for every velocity. A command is
-//! sent only if S covers this for all commands that may still act (see [`sent`]): for a constant force, f²(T + t_d)/4b.
+//! sent only if S covers this for all commands that may still act (see `sent.rs`): for a constant force, f²(T + t_d)/4b.
 //! The level therefore never falls below zero, for any hand. A spring of stiffness up to 2b/(T + t_d) stores just enough
 //! energy for its own force, so it is never limited. A stiffer one is displayed as that.
 //!
@@ -27,11 +27,13 @@
 mod account;
 mod checkpoint;
 mod sent;
+mod settings;
+
+pub use settings::{Passivity, StoredEnergy, TankSettings};
 
 use account::{AccountSettings, AxisLine, AxisWork};
 use nalgebra::Vector2;
 use sent::SentForces;
-use serde::{Deserialize, Serialize};
 
 /// Energy in the tank in addition to the energy stored in the world, J. It covers errors from rounding and from the
 /// warm start of the contact solver (up to 9e-6 J observed). 50 mJ would be enough to sustain a limit cycle.
@@ -40,69 +42,6 @@ pub const RESERVE_J: f64 = 1e-4;
 /// Energy for which no reduced force is sent, J. A smaller one would cover less than a micronewton, and the squares of
 /// ever smaller forces would lose their precision.
 const NEGLIGIBLE_J: f64 = 1e-15;
-
-/// Smallest damping in the account, N·s/m. It only keeps the numbers finite: without damping, no force passes.
-const MIN_DAMPING_N_S_PER_M: f64 = 1e-6;
-
-/// Treatment of a force that the energy in the tank does not cover.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Passivity {
-    /// Scales the force down.
-    #[default]
-    Tank,
-    /// Passes the force but updates the level, which may then fall below zero.
-    Observer,
-    /// Disables the tank.
-    Off,
-}
-
-impl Passivity {
-    /// All modes with their names in profiles and messages.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("tank", Self::Tank), ("observer", Self::Observer), ("off", Self::Off)];
-}
-
-/// Settings of the tank, device frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TankSettings {
-    /// Treatment of forces that the energy does not cover.
-    pub passivity: Passivity,
-    /// Lower bound on the device's damping, N·s/m. With no damping, the tank admits no force.
-    pub damping_n_s_per_m: f64,
-    /// Lower bound on the dry friction of each axis, N.
-    pub coulomb_n: f64,
-    /// Upper bound on the encoder step, m; zero for an ideal encoder.
-    pub encoder_step_m: f64,
-    /// Service period of the device, s.
-    pub period_s: f64,
-    /// Upper bound on the delay from the reading until the force acts, beyond the period, s. It may vary.
-    pub delay_s: f64,
-    /// Reserve, J; see [`RESERVE_J`].
-    pub reserve_j: f64,
-}
-
-impl TankSettings {
-    /// Returns the damping that N relies on, N·s/m: b scaled by (T/2)/(T/2 + t_d).
-    fn counted_damping_n_s_per_m(&self) -> f64 {
-        let half_s = self.period_s / 2.0;
-        self.damping_n_s_per_m * half_s / (half_s + self.delay_s)
-    }
-
-    fn account(&self) -> AccountSettings {
-        let damping_n_s_per_m = larger(self.damping_n_s_per_m, MIN_DAMPING_N_S_PER_M);
-        AccountSettings::new(damping_n_s_per_m, self.coulomb_n, self.encoder_step_m)
-    }
-}
-
-/// Energy that the world could deliver to the hand, J.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StoredEnergy {
-    /// All stored energy, J; heights are measured from the lowest positions that the bodies could reach.
-    pub total_j: f64,
-    /// Gravitational potential part of `total_j`, J.
-    pub height_j: f64,
-}
 
 /// Energy tank between the device and the hand. All quantities are in the device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -261,7 +200,7 @@ impl Tank {
     #[cold]
     fn scale_by_level(&self, force_n: Vector2<f64>, position_j: f64) -> Vector2<f64> {
         let left_j = self.level_j - self.promised_j();
-        if left_j <= NEGLIGIBLE_J || self.account.damping_n_s_per_m <= MIN_DAMPING_N_S_PER_M {
+        if left_j <= NEGLIGIBLE_J || self.account.damping_n_s_per_m <= settings::MIN_DAMPING_N_S_PER_M {
             return Vector2::zeros();
         }
         // The price is αs² + βs if no acting command is larger.
