@@ -8,6 +8,7 @@ use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_device::config::{Address, Calibration, DeviceConfig};
 use haptic_device::kind::{KindSpec, Kinds, SIMULATED};
+use haptic_device::simulated::TICK_S;
 use haptic_device::{DeviceModel, HandModel};
 
 /// Reads a device file whose kind is one of `kinds`.
@@ -39,7 +40,8 @@ fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
     let kind = root.choice("kind", &names, &SIMULATED);
     let default = DeviceConfig::default();
     let axes = axes(root, kind, &default);
-    let damping_is_assumed = kind.is_hardware && !root.section("model").has("damping_n_s_per_m");
+    let is_assumed = |key| kind.is_hardware && !root.section("model").has(key);
+    let (damping_is_assumed, delay_is_assumed) = (is_assumed("damping_n_s_per_m"), is_assumed("delay_s"));
     let device = DeviceConfig {
         kind,
         axes,
@@ -49,8 +51,9 @@ fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
         lever_m: root.number("lever_m", default.lever_m, POSITIVE),
         watchdog_s: watchdog_s(root, default.watchdog_s),
         calibration: calibration(root, axes),
-        model: model(&root.section("model"), axes, damping_is_assumed),
+        model: model(&root.section("model"), axes, &defaults(kind.is_hardware)),
         damping_is_assumed,
+        delay_is_assumed,
         hand: hand(root, kind),
         ignored_keys: ignored_keys(root, kind, kinds),
     };
@@ -138,14 +141,30 @@ fn watchdog_s(root: &Section<'_>, default: f64) -> f64 {
 /// Damping assumed for hardware whose damping was not measured, N·s/m. It is low, so that the stability margins are
 /// conservative.
 const ASSUMED_DAMPING_N_S_PER_M: f64 = 0.05;
+/// Delay assumed for hardware whose delay was not measured, s: a service period at 1 kHz. [`crate::setup::Setup`] uses
+/// the period of a slower device.
+const ASSUMED_DELAY_S: f64 = TICK_S;
 
-fn model(section: &Section<'_>, axes: usize, damping_is_assumed: bool) -> DeviceModel {
-    let default = DeviceModel::default();
-    let damping = if damping_is_assumed { ASSUMED_DAMPING_N_S_PER_M } else { default.damping_n_s_per_m[0] };
+/// Returns the values of keys that a file does not contain. The energy tank relies on the model of hardware, so damping
+/// and dry friction are low and the delay is long.
+fn defaults(is_hardware: bool) -> DeviceModel {
+    let simulated = DeviceModel::default();
+    if !is_hardware {
+        return simulated;
+    }
+    DeviceModel {
+        damping_n_s_per_m: [ASSUMED_DAMPING_N_S_PER_M; 2],
+        coulomb_n: [0.0; 2],
+        delay_s: [ASSUMED_DELAY_S; 2],
+        ..simulated
+    }
+}
+
+fn model(section: &Section<'_>, axes: usize, default: &DeviceModel) -> DeviceModel {
     let per_axis = |key, default, rule| section.per_axis(key, axes, default, rule);
     let model = DeviceModel {
         mass_kg: per_axis("mass_kg", default.mass_kg[0], POSITIVE),
-        damping_n_s_per_m: per_axis("damping_n_s_per_m", damping, ZERO_OR_MORE),
+        damping_n_s_per_m: per_axis("damping_n_s_per_m", default.damping_n_s_per_m[0], ZERO_OR_MORE),
         coulomb_n: per_axis("coulomb_n", default.coulomb_n[0], ZERO_OR_MORE),
         encoder_step_m: per_axis("encoder_step_m", default.encoder_step_m[0], ZERO_OR_MORE),
         delay_s: per_axis("delay_s", default.delay_s[0], ZERO_OR_MORE),

@@ -169,7 +169,8 @@ impl Setup {
     /// Returns the worst-axis model of the device, for the tank and the stability margins.
     pub fn device_model(&self) -> WorstAxisModel {
         let period_s = f64::from(self.ticks_per_service()) * TICK_S;
-        worst_axis(&self.device.model, self.device.axes as u8, period_s)
+        let model = worst_axis(&self.device.model, self.device.axes as u8, period_s);
+        WorstAxisModel { delay_s: if self.device.delay_is_assumed { period_s } else { model.delay_s }, ..model }
     }
 
     /// Creates the loop, pacing the device to the service rate of this setup.

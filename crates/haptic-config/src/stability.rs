@@ -24,6 +24,11 @@ pub struct Stability {
     pub stiffest_quiet_n_per_m: Option<f64>,
     pub displayed_stiffness_n_per_m: f64,
     pub force_quantum_n: f64,
+    /// Whether a hand that trembles over encoder edges costs no energy.
+    pub trembling_is_free: bool,
+    pub loss_per_crossing_j: f64,
+    /// Time for which a trembling hand can press with 2 N, s; `None` for ever.
+    pub trembling_press_s: Option<f64>,
     pub tool_damping_ratio: Option<f64>,
     pub tool_frequency_hz: Option<f64>,
     pub advice: Vec<String>,
@@ -57,6 +62,9 @@ impl Stability {
             stiffest_quiet_n_per_m: Some(margins.stiffest_quiet_n_per_m).filter(|limit| limit.is_finite()),
             displayed_stiffness_n_per_m: margins.displayed_stiffness_n_per_m,
             force_quantum_n: margins.force_quantum_n,
+            trembling_is_free: margins.is_trembling_free(),
+            loss_per_crossing_j: margins.loss_per_crossing_j,
+            trembling_press_s: margins.trembling_press_s,
             tool_damping_ratio: margins.damping_ratio,
             tool_frequency_hz: margins.frequency_hz,
             advice: margins.advice(),

@@ -4,6 +4,7 @@ use crate::coupling::Gains;
 use crate::model::{HandImpedance, WorstAxisModel};
 use crate::passivity::{damping_for_any_world, damping_for_wall, min_mass_of_explicit_coupling_kg};
 use crate::sampled::{max_stable_stiffness_n_per_m, spectral_radius};
+use crate::tank::RESERVE_J;
 use std::f64::consts::TAU;
 use std::fmt;
 
@@ -18,6 +19,12 @@ const QUIET_STEP_N: f64 = 0.05;
 const CRISP_FRACTION: f64 = 0.6;
 /// Lightest tool worth simulating, kg.
 const MIN_TOOL_MASS_KG: f64 = 0.002;
+
+/// Force with which the trembling hand presses, N.
+const PRESS_N: f64 = 2.0;
+/// Mean speed at which a trembling hand moves to and fro, m/s: physiological tremor of 60 µm at 8.7 Hz and 30 µm at
+/// 11.3 Hz.
+const TREMOR_M_PER_S: f64 = 0.0035;
 
 /// Margins for a device, a hand and a pair of gains. Gains are in the device frame (multiplied by scale²).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +54,12 @@ pub struct Margins {
     pub displayed_stiffness_n_per_m: f64,
     /// Force step caused by one encoder step, N.
     pub force_quantum_n: f64,
+    /// Energy that the tank loses when the hand moves over an encoder edge and back slowly, per crossing, J: a hand that
+    /// knows where the edge is could extract it. Zero if dry friction covers the force step.
+    pub loss_per_crossing_j: f64,
+    /// Time for which a trembling hand can press with 2 N before these losses make the tank reduce the force, s; `None`
+    /// for ever.
+    pub trembling_press_s: Option<f64>,
     /// Damping ratio of the tool on the coupling; `None` without a tool.
     pub damping_ratio: Option<f64>,
     /// Natural frequency of the tool on the coupling, Hz; `None` without a tool.
@@ -71,6 +84,7 @@ impl Margins {
         let damping = gains.damping_n_s_per_m * scale * scale;
         let tool_mass_kg = tool_mass_kg.map(|mass| mass * scale * scale);
         let period_s = device.period_s;
+        let loss_per_crossing_j = loss_per_crossing_j(device, stiffness, damping);
         Self {
             device: *device,
             hand: *hand,
@@ -84,6 +98,8 @@ impl Margins {
             stiffest_quiet_n_per_m: stiffest_quiet_n_per_m(device),
             displayed_stiffness_n_per_m: stiffness.min(device.damping_n_s_per_m / device.effective_delay_s()),
             force_quantum_n: (stiffness + damping / period_s) * device.encoder_step_m,
+            loss_per_crossing_j,
+            trembling_press_s: trembling_press_s(device, stiffness, loss_per_crossing_j),
             damping_ratio: tool_mass_kg.map(|mass| damping / (2.0 * (stiffness * mass).sqrt())),
             frequency_hz: tool_mass_kg.map(|mass| (stiffness / mass).sqrt() / TAU),
             explicit_mass_kg: min_mass_of_explicit_coupling_kg(stiffness, damping, period_s),
@@ -104,6 +120,11 @@ impl Margins {
     /// Returns true if encoder steps cannot sustain a limit cycle.
     pub fn is_quiet(&self) -> bool {
         self.stiffness_n_per_m <= self.stiffest_quiet_n_per_m
+    }
+
+    /// Returns true if a hand that trembles over encoder edges costs no energy: 2f_c ≥ (K + 2B/T)Δ.
+    pub fn is_trembling_free(&self) -> bool {
+        self.loss_per_crossing_j == 0.0
     }
 
     /// Returns the ratio of the device's damping to the damping needed. The gains are passive if it is at least one.
@@ -179,6 +200,31 @@ fn stiffest_quiet_n_per_m(device: &WorstAxisModel) -> f64 {
     if device.encoder_step_m > 0.0 { 2.0 * device.coulomb_n / device.encoder_step_m } else { f64::INFINITY }
 }
 
+/// Returns the energy that a hand can extract from one crossing of an encoder edge, J: gs − (b/T)s² with the force step
+/// g = (K + B/T)Δ, as far as dry friction does not cover it, and s = gT/2b, at most Δ.
+fn loss_per_crossing_j(device: &WorstAxisModel, stiffness_n_per_m: f64, damping_n_s_per_m: f64) -> f64 {
+    let WorstAxisModel { damping_n_s_per_m: own, coulomb_n, encoder_step_m: step_m, period_s, .. } = *device;
+    let range_n = (stiffness_n_per_m + 2.0 * damping_n_s_per_m / period_s) * step_m;
+    let force_step_n =
+        ((stiffness_n_per_m + damping_n_s_per_m / period_s) * step_m).min((range_n - 2.0 * coulomb_n).max(0.0));
+    let moved_m = if own > 0.0 { (force_step_n * period_s / (2.0 * own)).min(step_m) } else { step_m };
+    force_step_n * moved_m - own / period_s * moved_m * moved_m
+}
+
+/// Returns the time after which the losses of a trembling hand that presses with [`PRESS_N`] have used up what the
+/// spring stores beyond the energy that its force must be covered by, s.
+fn trembling_press_s(device: &WorstAxisModel, stiffness_n_per_m: f64, loss_per_crossing_j: f64) -> Option<f64> {
+    if loss_per_crossing_j == 0.0 {
+        return None;
+    }
+    let force_n = PRESS_N.min(device.max_force_n);
+    let lasting_s = device.period_s + device.delay_s;
+    let covered_j = force_n * force_n * lasting_s / (4.0 * device.damping_n_s_per_m) + device.encoder_step_m * force_n;
+    let spare_j = 0.5 * force_n * force_n / stiffness_n_per_m + RESERVE_J - covered_j;
+    let crossings_per_s = TREMOR_M_PER_S / device.encoder_step_m;
+    Some((spare_j / (loss_per_crossing_j * crossings_per_s)).max(0.0))
+}
+
 impl fmt::Display for Margins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_coupling(f)?;
@@ -222,7 +268,24 @@ impl Margins {
         )?;
         let verdict = if self.is_quiet() { "quiet" } else { "perhaps not quiet" };
         let (quantum, limit) = (self.force_quantum_n, grouped(self.stiffest_quiet_n_per_m));
-        writeln!(f, "{verdict}: one encoder step is {quantum:.4} N; masked by dry friction up to {limit} N/m")
+        writeln!(f, "{verdict}: one encoder step is {quantum:.4} N; masked by dry friction up to {limit} N/m")?;
+        self.write_trembling(f)
+    }
+
+    fn write_trembling(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let loss_uj = 1e6 * self.loss_per_crossing_j;
+        match self.trembling_press_s {
+            None => writeln!(f, "a trembling hand loses no force: dry friction covers the encoder steps"),
+            Some(press_s) if press_s > 0.0 => writeln!(
+                f,
+                "a trembling hand loses {loss_uj:.3} µJ at each encoder step: it can press with {PRESS_N} N for about {} s",
+                grouped(press_s)
+            ),
+            Some(_) => writeln!(
+                f,
+                "a trembling hand loses {loss_uj:.3} µJ at each encoder step, and the tank reduces {PRESS_N} N at once"
+            ),
+        }
     }
 
     fn write_feel(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -312,6 +375,29 @@ mod tests {
         ] {
             assert!(text.contains(words), "‘{words}’ is missing in:\n{text}");
         }
+    }
+
+    #[test]
+    fn dry_friction_makes_trembling_free_and_without_it_a_press_lasts_for_minutes() {
+        let of = |device: &WorstAxisModel, gains: &Gains| Margins::of(device, &hand(), gains, 1.0, None);
+        let device = WorstAxisModel::default();
+        let free = of(&device, &Gains::default());
+        assert!(free.is_trembling_free() && free.trembling_press_s.is_none());
+        assert!(free.to_string().contains("a trembling hand loses no force"));
+        // Just enough friction is enough, and no more.
+        let enough_n = 0.5 * (400.0 + 2.0 * 0.1 / 0.001) * 1e-5;
+        assert!(of(&WorstAxisModel { coulomb_n: 1.0001 * enough_n, ..device }, &Gains::default()).is_trembling_free());
+        assert!(!of(&WorstAxisModel { coulomb_n: 0.999 * enough_n, ..device }, &Gains::default()).is_trembling_free());
+        let smooth = WorstAxisModel { coulomb_n: 0.0, ..device };
+        let lossy = of(&smooth, &Gains::default());
+        assert!((lossy.loss_per_crossing_j - 12.5e-9).abs() < 1e-12, "{lossy:?}");
+        assert!((400.0..700.0).contains(&lossy.trembling_press_s.unwrap()), "{lossy:?}");
+        let coarse = of(&WorstAxisModel { encoder_step_m: 5e-5, ..smooth }, &Gains::default());
+        assert!((coarse.loss_per_crossing_j - 0.3125e-6).abs() < 1e-12, "{coarse:?}");
+        let text = coarse.to_string();
+        assert!(text.contains("loses 0.312 µJ at each encoder step: it can press with 2 N for about 110 s"), "{text}");
+        let crisp = of(&device, &crisp_gains(&device, &hand()));
+        assert_eq!(crisp.trembling_press_s, Some(0.0), "{crisp:?}");
     }
 
     #[test]

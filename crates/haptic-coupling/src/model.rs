@@ -7,11 +7,11 @@ pub struct WorstAxisModel {
     pub mass_kg: f64,
     /// Viscous damping, N·s/m. This must be a guaranteed lower bound: every guarantee of the tank relies on it.
     pub damping_n_s_per_m: f64,
-    /// Coulomb friction, N.
+    /// Coulomb friction of each axis, N; a lower bound.
     pub coulomb_n: f64,
-    /// Distance between two encoder counts, m; zero for an ideal encoder.
+    /// Distance between two encoder counts, m; zero for an ideal encoder. An upper bound.
     pub encoder_step_m: f64,
-    /// Delay from sampling the position until the force acts, beyond the period itself, s.
+    /// Delay from sampling the position until the force acts, beyond the period itself, s; an upper bound.
     pub delay_s: f64,
     /// Largest force, N.
     pub max_force_n: f64,

@@ -1,103 +1,55 @@
 //! Energy tank: the device never delivers more energy to the hand than the world stores and the hand has put in.
 //!
-//! S_k = min(S_{k−1} − f_{k−1}·Δx_k + (b/T)|Δx_k|², E + S_res) is the tank level when the hand is read at tick k. f is
-//! the force on the hand, held over the period, so f·Δx is exactly the energy that left. At least (b/T)|Δx|² of it was
-//! dissipated by the device's own damping, whatever path the hand took between the two readings. E is the energy that
-//! the world still stores. Energy that the world has dissipated must not be delivered again, hence the minimum.
+//! S is the energy that is left of what the world stored at the start, plus the reserve, after subtracting the most that
+//! any hand can have extracted (see `account.rs`): every path that agrees with the readings, every delay up to the bound
+//! and every position within an encoder step is covered. It is at most E + S_res, where E is the energy that the world
+//! still stores: energy that the world has dissipated must not be delivered again. Without delay, encoder steps and dry
+//! friction it is S_k = min(S_{k−1} − f_{k−1}·Δx_k + (b/T)|Δx_k|², E + S_res).
 //!
-//! With |f_k| ≤ √(4bS_k/T) the next change is at least −|f||Δx| + (b/T)|Δx|² ≥ −f²T/(4b) ≥ −S_k: the level never falls
-//! below zero, for any hand. A spring of stiffness up to 2b/T stores just enough energy for its own force, so it is
-//! never limited. A stiffer one is displayed as 2b/T.
+//! A force f can deliver at most f²/4b per second, because f·v − b|v|² ≤ f²/4b for every velocity. A command is
+//! sent only if S covers this for all commands that may still act (see `sent.rs`): for a constant force, f²(T + t_d)/4b.
+//! The level therefore never falls below zero, for any hand. A spring of stiffness up to 2b/(T + t_d) stores just enough
+//! energy for its own force, so it is never limited. A stiffer one is displayed as that.
+//!
+//! Three things are not covered beforehand: a late tick, a command that is not sent, and a new world while a force still
+//! acts. Each lets a force act for longer than was paid for, by at most f²/4b per second. The level then falls below
+//! what is promised to the commands that still act, and no force passes until the hand has done the missing work.
 //!
 //! Gravitational potential energy is a large reserve that is unrelated to the hand: with S alone, a heap on a shelf
 //! could feed a limit cycle for a long time. A second level, N, therefore excludes it. Potential energy that the world
 //! loses is added to N, potential energy that it gains is subtracted, and N is capped at the kinetic and elastic
 //! energy. Forces beyond the weight that the hand carries must be covered by N as well. A carried weight is exempt: a
 //! constant force, held between samples, delivers exactly the potential energy that is lost. N does not weaken the
-//! guarantee, which S alone provides.
-//!
-//! The proof requires the force to act at the instant of the reading. A delay is accounted for by counting less
-//! damping.
+//! guarantee, which S alone provides. It is therefore updated with the most likely work: the newest force times the
+//! displacement, and the damping scaled by (T/2)/(T/2 + t_d) to allow for the delay. An account as strict as that of S
+//! would suppress the force of walls under a hand that trembles in a world with gravity.
 
+mod account;
 mod checkpoint;
+mod sent;
+mod settings;
 
+pub use settings::{Passivity, StoredEnergy, TankSettings};
+
+use account::{AccountSettings, AxisLine, AxisWork};
 use nalgebra::Vector2;
-use serde::{Deserialize, Serialize};
+use sent::SentForces;
 
 /// Energy in the tank in addition to the energy stored in the world, J. It covers errors from rounding and from the
 /// warm start of the contact solver (up to 9e-6 J observed). 50 mJ would be enough to sustain a limit cycle.
 pub const RESERVE_J: f64 = 1e-4;
 
-/// Treatment of a force that the energy in the tank does not cover.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Passivity {
-    /// Scales the force down.
-    #[default]
-    Tank,
-    /// Passes the force but updates the level, which may then fall below zero.
-    Observer,
-    /// Disables the tank.
-    Off,
-}
-
-impl Passivity {
-    /// All modes with their names in profiles and messages.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("tank", Self::Tank), ("observer", Self::Observer), ("off", Self::Off)];
-}
-
-/// Settings of the tank, device frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TankSettings {
-    /// Treatment of forces that the energy does not cover.
-    pub passivity: Passivity,
-    /// Lower bound on the device's damping, N·s/m. With no damping, the tank admits no force.
-    pub damping_n_s_per_m: f64,
-    /// Service period of the device, s.
-    pub period_s: f64,
-    /// Delay from the reading until the force acts, beyond the period, s.
-    pub delay_s: f64,
-    /// Reserve, J; see [`RESERVE_J`].
-    pub reserve_j: f64,
-}
-
-impl TankSettings {
-    /// Returns the damping that the tank may rely on, N·s/m: b scaled by (T/2)/(T/2 + t_d).
-    fn counted_damping_n_s_per_m(&self) -> f64 {
-        let half_s = self.period_s / 2.0;
-        self.damping_n_s_per_m * half_s / (half_s + self.delay_s)
-    }
-}
-
-/// Energy that the world could deliver to the hand, J.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StoredEnergy {
-    /// All stored energy, J; heights are measured from the lowest positions that the bodies could reach.
-    pub total_j: f64,
-    /// Gravitational potential part of `total_j`, J.
-    pub height_j: f64,
-}
-
-/// Time integral of the force sent since the last reading. It gives the mean force over a gap in the readings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Held {
-    impulse_n_s: Vector2<f64>,
-    elapsed_s: f64,
-    force_n: Vector2<f64>,
-}
-
-impl Held {
-    const NOTHING: Self = Self { impulse_n_s: Vector2::new(0.0, 0.0), elapsed_s: 0.0, force_n: Vector2::new(0.0, 0.0) };
-}
+/// Energy for which no reduced force is sent, J. A smaller one would cover less than a micronewton, and the squares of
+/// ever smaller forces would lose their precision.
+const NEGLIGIBLE_J: f64 = 1e-15;
 
 /// Energy tank between the device and the hand. All quantities are in the device frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tank {
     passivity: Passivity,
-    /// Damping b that the tank relies on, N·s/m.
-    damping_n_s_per_m: f64,
-    period_s: f64,
+    account: AccountSettings,
+    /// Damping that N relies on, N·s/m.
+    counted_damping_n_s_per_m: f64,
     reserve_j: f64,
     /// Tank level S, J.
     level_j: f64,
@@ -108,7 +60,14 @@ pub struct Tank {
     height_j: f64,
     /// Hand position at the last reading, m; `None` before the first.
     position_m: Option<Vector2<f64>>,
-    held: Held,
+    lines: [AxisLine; 2],
+    sent: SentForces,
+    /// Integral of the newest force since the last reading, N·s, for N.
+    impulse_n_s: Vector2<f64>,
+    /// Force that the world is expected to request next, N: as announced, or the last one that was admitted.
+    expected_n: Vector2<f64>,
+    /// Fraction of the expected force that was sent in the last tick.
+    passed: f64,
 }
 
 impl Tank {
@@ -116,42 +75,55 @@ impl Tank {
     pub fn new(settings: &TankSettings, stored: StoredEnergy) -> Self {
         let mut tank = Self {
             passivity: settings.passivity,
-            damping_n_s_per_m: settings.counted_damping_n_s_per_m(),
-            period_s: settings.period_s,
+            account: settings.account(),
+            counted_damping_n_s_per_m: settings.counted_damping_n_s_per_m(),
             reserve_j: settings.reserve_j,
             level_j: 0.0,
             lowest_j: 0.0,
             non_gravity_j: 0.0,
             height_j: 0.0,
             position_m: None,
-            held: Held::NOTHING,
+            lines: [AxisLine::default(); 2],
+            sent: SentForces::none(settings.period_s, settings.delay_s),
+            impulse_n_s: Vector2::zeros(),
+            expected_n: Vector2::zeros(),
+            passed: 1.0,
         };
         tank.refill(stored);
         tank
     }
 
-    /// Resets the tank for a new world, with no force acting.
+    /// Resets the tank for a new world. A force that still acts stays in the account: the new energy must cover it,
+    /// whatever the hand does, because a simulated hand may be placed elsewhere. Real-time: constant.
     pub fn refill(&mut self, stored: StoredEnergy) {
         self.level_j = self.cap_j(stored.total_j);
         self.lowest_j = self.level_j;
         self.non_gravity_j = self.cap_j(stored.total_j - stored.height_j);
         self.height_j = stored.height_j;
+        self.lines.iter_mut().for_each(|line| line.slope_n = 0.0);
         self.position_m = None;
-        self.held = Held::NOTHING;
+        self.impulse_n_s = Vector2::zeros();
     }
 
     /// Applies new settings, keeping the levels. Real-time: constant.
     pub fn set_limits(&mut self, settings: &TankSettings) {
         self.passivity = settings.passivity;
-        self.damping_n_s_per_m = settings.counted_damping_n_s_per_m();
-        self.period_s = settings.period_s;
+        self.account = settings.account();
+        self.counted_damping_n_s_per_m = settings.counted_damping_n_s_per_m();
+        self.sent.set_delay(settings.period_s, settings.delay_s);
         self.reserve_j = settings.reserve_j;
     }
 
-    /// Updates the levels with the energy exchanged by the last force. The hand is now at `position_m`, and `elapsed_s`
-    /// have passed since the last call. `stored` is the energy that the world could still deliver. An untrusted
-    /// reading, such as a jump, may lower a level but never raises it. Returns the displacement of the hand since the
-    /// last reading, m. Real-time: constant.
+    /// Announces the force that the world requests in this tick, before [`Self::observe`]. It may be wrong: it affects
+    /// how much energy is lost to the unknown position of the hand, not the guarantee. Real-time: constant.
+    pub fn expect(&mut self, force_n: Vector2<f64>) {
+        self.expected_n = force_n;
+    }
+
+    /// Updates the levels with the energy exchanged since the last reading. The hand is now at `position_m`, and
+    /// `elapsed_s` have passed since the last call. `stored` is the energy that the world could still deliver. An
+    /// untrusted reading, such as a jump, may lower a level but never raises it. Returns the displacement of the hand
+    /// since the last reading, m. Real-time: constant.
     pub fn observe(
         &mut self,
         position_m: Vector2<f64>,
@@ -160,79 +132,117 @@ impl Tank {
         is_trusted: bool,
     ) -> Vector2<f64> {
         self.skip_reading(elapsed_s);
-        let moved_m = position_m - self.position_m.replace(position_m).unwrap_or(position_m);
-        let change_j = self.exchange_j(moved_m);
-        self.update_energy(if is_trusted { change_j } else { change_j.min(0.0) }, stored);
+        let before_m = self.position_m.replace(position_m);
+        let moved_m = position_m - before_m.unwrap_or(position_m);
+        let work_j = self.likely_change_j(moved_m);
+        let near_j = if is_trusted { work_j } else { smaller(work_j, 0.0) };
+        let level_j = if is_trusted && before_m.is_some() { self.book(moved_m) } else { self.book_unknown() };
+        self.cap_levels(level_j, near_j, stored);
         moved_m
     }
 
     /// Records that `elapsed_s` passed without a new reading. The force continues to act, and the next reading accounts
     /// for it. Real-time: constant.
     pub fn skip_reading(&mut self, elapsed_s: f64) {
-        self.held.impulse_n_s += self.held.force_n * elapsed_s;
-        self.held.elapsed_s += elapsed_s;
+        self.sent.advance(elapsed_s);
+        self.impulse_n_s += self.sent.newest_n * elapsed_s;
     }
 
     /// Returns the part of a force that the energy covers and stores it as the acting force. `load_n` is the weight of
     /// the tool: the force is first reduced towards the part of the weight that the hand carries, then towards zero.
     /// Real-time: constant.
     pub fn admit(&mut self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
-        let carried_n = project_onto_segment(load_n, force_n);
-        let excess_n = force_n - carried_n;
-        let (near_squared, level_squared) = (self.limit_squared(self.non_gravity_j), self.limit_squared(self.level_j));
-        let is_paid = excess_n.norm_squared() <= near_squared && force_n.norm_squared() <= level_squared;
-        self.held.force_n = if is_paid {
-            force_n
-        } else {
-            let nearly_n = carried_n + clamp_norm(excess_n, near_squared.sqrt());
-            clamp_norm(nearly_n, level_squared.sqrt())
+        let admitted_n = match self.passivity {
+            Passivity::Tank => self.limit_by_level(self.limit_by_near(force_n, load_n)),
+            Passivity::Observer | Passivity::Off => force_n,
         };
-        self.held.force_n
+        self.passed = if admitted_n == self.expected_n { 1.0 } else { fraction_of(admitted_n, self.expected_n) };
+        self.expected_n = admitted_n;
+        self.sent.send(admitted_n);
+        admitted_n
     }
 
     /// Returns the force that the device applies now, N.
     pub fn acting_force_n(&self) -> Vector2<f64> {
-        self.held.force_n
+        self.sent.next_n
     }
 
     /// Sets the force that the device still applies because the last admitted force was not written. Real-time:
     /// constant.
     pub fn hold(&mut self, force_n: Vector2<f64>) {
-        self.held.force_n = force_n;
+        self.sent.hold(force_n);
     }
 
-    /// Returns the square of the largest force that an energy covers, N²; callers take the root only where needed.
-    /// During a gap in the readings, the force must be covered for longer.
-    fn limit_squared(&self, energy_j: f64) -> f64 {
-        match self.passivity {
-            Passivity::Tank => {
-                let lasting_s = self.held.elapsed_s + self.period_s;
-                4.0 * self.damping_n_s_per_m * larger(energy_j, 0.0) / lasting_s
-            }
-            Passivity::Observer | Passivity::Off => f64::INFINITY,
+    /// Limits the part of a force beyond the carried weight to what N covers.
+    fn limit_by_near(&self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+        let carried_n = project_onto_segment(load_n, force_n);
+        let excess_n = force_n - carried_n;
+        let squared = self.near_limit_squared();
+        if excess_n.norm_squared() <= squared { force_n } else { carried_n + clamp_norm(excess_n, squared.sqrt()) }
+    }
+
+    /// Returns the square of the largest force that N covers, N². During a gap in the readings, the force must be
+    /// covered for longer.
+    fn near_limit_squared(&self) -> f64 {
+        let lasting_s = self.sent.span.elapsed_s + self.sent.period_s;
+        4.0 * self.counted_damping_n_s_per_m * larger(self.non_gravity_j, 0.0) / lasting_s
+    }
+
+    /// Scales a force down to what S covers. S covers Δ|f|₁ in addition, so that it can also cover the unknown position:
+    /// an empty tank then leaves a small constant force instead of losing all energy to the encoder steps.
+    fn limit_by_level(&self, force_n: Vector2<f64>) -> Vector2<f64> {
+        let position_j = self.account.encoder_step_m * (force_n.x.abs() + force_n.y.abs());
+        if self.price_j(force_n) + position_j <= self.level_j {
+            return force_n;
         }
+        self.scale_by_level(force_n, position_j)
     }
 
-    fn price_of_force_j(&self, force_n: f64) -> f64 {
-        force_n * force_n * self.period_s / (4.0 * self.damping_n_s_per_m)
+    #[cold]
+    fn scale_by_level(&self, force_n: Vector2<f64>, position_j: f64) -> Vector2<f64> {
+        let left_j = self.level_j - self.promised_j();
+        if left_j <= NEGLIGIBLE_J || self.account.damping_n_s_per_m <= settings::MIN_DAMPING_N_S_PER_M {
+            return Vector2::zeros();
+        }
+        // The price is αs² + βs if no acting command is larger.
+        let squared_j = force_n.norm_squared() * (self.sent.period_s + self.sent.kept_s) * self.account.per_square;
+        let free_j = self.level_j - self.sent.span.squares_n2_s * self.account.per_square;
+        let root = (position_j * position_j + 4.0 * squared_j * free_j).sqrt();
+        let fraction = smaller(2.0 * free_j / (position_j + root), 1.0);
+        let scaled_n = force_n * fraction;
+        let acting = self.sent.largest_squares();
+        if acting.x <= scaled_n.x * scaled_n.x && acting.y <= scaled_n.y * scaled_n.y {
+            return scaled_n;
+        }
+        // Otherwise the price is convex in s and at most that of a zero force at zero: a chord lies above it.
+        let nothing_j = self.price_j(Vector2::zeros());
+        let cost_j = self.price_j(scaled_n) + position_j * fraction - nothing_j;
+        scaled_n * smaller((self.level_j - nothing_j) / cost_j, 1.0)
+    }
+
+    /// Returns the most that any hand can extract until a force that is sent now has ended, J.
+    #[inline(always)]
+    fn price_j(&self, force_n: Vector2<f64>) -> f64 {
+        self.sent.price_n2_s(force_n) * self.account.per_square
+    }
+
+    /// Returns the most that any hand can extract from the commands that still act, J. The level covers it, except
+    /// after a force has acted for longer than was paid for. Real-time: constant.
+    pub fn promised_j(&self) -> f64 {
+        (self.sent.span.squares_n2_s + self.sent.remaining_n2_s()) * self.account.per_square
     }
 
     /// Returns the energy available beyond the energy needed for the acting force, J.
     pub fn available_j(&self) -> f64 {
         match self.passivity {
             Passivity::Tank => {
-                let needed_j = self.price_of_force_j(self.held.force_n.norm());
-                (self.level_j.min(self.non_gravity_j) - needed_j).max(0.0)
+                let force_n = self.sent.next_n;
+                let position_j = self.account.encoder_step_m * (force_n.x.abs() + force_n.y.abs());
+                let near_j = force_n.norm_squared() * self.sent.period_s / (4.0 * self.counted_damping_n_s_per_m);
+                let level_j = self.level_j - self.price_j(force_n) - position_j;
+                level_j.min(self.non_gravity_j - near_j).max(0.0)
             }
             Passivity::Observer | Passivity::Off => f64::INFINITY,
-        }
-    }
-
-    /// Adds energy that the world received without work of the hand while the force engaged, J, zero or more. The levels
-    /// stay limited to the energy that the world stores. Real-time: constant.
-    pub fn deposit(&mut self, energy_j: f64) {
-        if self.passivity != Passivity::Off {
-            self.set_levels(self.level_j + energy_j, self.non_gravity_j + energy_j);
         }
     }
 
@@ -240,6 +250,16 @@ impl Tank {
     pub fn draw(&mut self, energy_j: f64) {
         if self.passivity != Passivity::Off {
             self.set_levels(self.level_j - energy_j, self.non_gravity_j - energy_j);
+        }
+    }
+
+    /// Adds energy that was put into the coupling without work of the hand, zero or more: an engagement stretches the
+    /// spring while the force on the hand is still small. The guarantee grows by this energy, so each engagement may
+    /// add at most what its ramp has put into the spring. The caps apply at the next reading. Real-time: constant.
+    pub fn deposit(&mut self, energy_j: f64) {
+        if self.passivity != Passivity::Off {
+            let energy_j = larger(energy_j, 0.0);
+            self.set_levels(self.level_j + energy_j, self.non_gravity_j + energy_j);
         }
     }
 
@@ -265,20 +285,106 @@ impl Tank {
         if self.passivity == Passivity::Off { 0.0 } else { larger(stored_j, 0.0) + self.reserve_j }
     }
 
-    /// Returns the energy gained since the last reading, J: work of the hand against the force, plus dissipation in the
-    /// device.
-    fn exchange_j(&self, moved_m: Vector2<f64>) -> f64 {
-        let lasted_s = larger(self.held.elapsed_s, self.period_s);
-        (self.damping_n_s_per_m * moved_m.norm_squared() - self.held.impulse_n_s.dot(&moved_m)) / lasted_s
+    /// Returns the energy probably gained since the last reading, J: work of the hand against the newest force, plus
+    /// dissipation in the device.
+    fn likely_change_j(&mut self, moved_m: Vector2<f64>) -> f64 {
+        let lasted_s = larger(self.sent.span.elapsed_s, self.sent.period_s);
+        let impulse_n_s = std::mem::replace(&mut self.impulse_n_s, Vector2::zeros());
+        (self.counted_damping_n_s_per_m * moved_m.norm_squared() - impulse_n_s.dot(&moved_m)) / lasted_s
     }
 
-    fn update_energy(&mut self, change_j: f64, stored: StoredEnergy) {
-        self.held = Held { force_n: self.held.force_n, ..Held::NOTHING };
+    /// Returns the level after a reading that differs by `moved_m` from the last one, J, and starts a new span.
+    fn book(&mut self, moved_m: Vector2<f64>) -> f64 {
+        let next_n = self.next_force_n();
+        let (x_slope_n, x_change_j) = self.book_axis(0, moved_m.x, next_n.x);
+        let (y_slope_n, y_change_j) = self.book_axis(1, moved_m.y, next_n.y);
+        let (mut level_j, mut slopes_n) = (self.level_j + x_change_j + y_change_j, Vector2::new(x_slope_n, y_slope_n));
+        let promised_j = self.sent.remaining_n2_s() * self.account.per_square;
+        if level_j < promised_j {
+            let kept;
+            (level_j, kept) = self.keep_promise(moved_m, level_j, promised_j);
+            slopes_n *= kept;
+        }
+        self.lines = [
+            AxisLine { slope_n: slopes_n.x, moved_m: moved_m.x },
+            AxisLine { slope_n: slopes_n.y, moved_m: moved_m.y },
+        ];
+        self.sent.span.clear();
+        level_j
+    }
+
+    /// Returns the new slope of the line of an axis, N, and the change of the level, J.
+    #[inline(always)]
+    fn book_axis(&self, axis: usize, moved_m: f64, next_n: f64) -> (f64, f64) {
+        let (line, work, step_m) = (&self.lines[axis], self.work(axis, moved_m), self.account.encoder_step_m);
+        if step_m > 0.0 {
+            let slope_n = line.choose_slope(&self.account, &work, moved_m, next_n);
+            (slope_n, line.change_j(&work, moved_m, slope_n, step_m))
+        } else {
+            (0.0, -work.energy_j(moved_m))
+        }
+    }
+
+    /// Returns the energy that the force can have delivered along an axis since the last reading, in the form that suits
+    /// a displacement of `moved_m`; it holds for every displacement.
+    #[inline(always)]
+    fn work(&self, axis: usize, moved_m: f64) -> AxisWork {
+        let lasted_s = larger(self.sent.span.elapsed_s, self.sent.period_s);
+        let work = AxisWork::new(&self.account, &self.sent.span, axis, self.sent.newest_n[axis], lasted_s);
+        if moved_m == 0.0 { work.for_a_resting_hand() } else { work }
+    }
+
+    /// Raises a level that is lower than what is promised to the acting commands, by flatter lines. Returns the level and
+    /// the fraction of the slopes that remains. The level is concave in the slopes, so a mixture of two pairs of slopes has at least the mixture of their levels.
+    /// With a slope of zero, the level falls by no more than the largest energy that the force can have delivered, so
+    /// that the promise holds if the force did not act for longer than was paid for.
+    #[cold]
+    fn keep_promise(&self, moved_m: Vector2<f64>, level_j: f64, promised_j: f64) -> (f64, f64) {
+        let step_m = self.account.encoder_step_m;
+        let change_j =
+            |axis: usize| self.lines[axis].change_j(&self.work(axis, moved_m[axis]), moved_m[axis], 0.0, step_m);
+        let flat_j = larger(self.level_j + change_j(0) + change_j(1), self.level_at_worst_j());
+        if flat_j <= promised_j { (flat_j, 0.0) } else { (promised_j, (flat_j - promised_j) / (flat_j - level_j)) }
+    }
+
+    /// Returns the level if the hand has extracted the most that the force can have delivered since the last reading, J.
+    fn level_at_worst_j(&self) -> f64 {
+        self.level_j - self.sent.span.squares_n2_s * self.account.per_square
+    }
+
+    /// Returns the level after a reading that says nothing about the displacement, J, and starts a new span: any hand
+    /// may have moved so as to extract the most.
+    fn book_unknown(&mut self) -> f64 {
+        let level_j = self.level_at_worst_j();
+        self.lines = [AxisLine::default(); 2];
+        self.sent.span.clear();
+        level_j
+    }
+
+    /// Returns the force that will probably be sent next, N: the expected force as far as it has passed before and the
+    /// level covers it, or the newest one if that is not finite.
+    fn next_force_n(&self) -> Vector2<f64> {
+        let next_n = self.expected_n * self.passed;
+        let price_j = next_n.norm_squared() * (self.sent.period_s + self.sent.kept_s) * self.account.per_square;
+        let level_j = larger(self.level_j, 0.0);
+        if price_j <= level_j {
+            next_n
+        } else if price_j < f64::INFINITY {
+            next_n * (level_j / price_j).sqrt()
+        } else {
+            self.sent.newest_n
+        }
+    }
+
+    /// Applies the caps. What is promised to the acting commands must not be taken away: the level would otherwise fall
+    /// below zero although nothing is wrong.
+    fn cap_levels(&mut self, level_j: f64, near_j: f64, stored: StoredEnergy) {
         let fallen_j = self.height_j - stored.height_j;
         self.height_j = stored.height_j;
-        let level_j = smaller(self.level_j + change_j, self.cap_j(stored.total_j));
+        let cap_j = self.cap_j(stored.total_j);
+        let level_j = if level_j > cap_j { smaller(level_j, larger(cap_j, self.promised_j())) } else { level_j };
         let non_gravity_j =
-            smaller(self.non_gravity_j + change_j + fallen_j, self.cap_j(stored.total_j - stored.height_j));
+            smaller(self.non_gravity_j + near_j + fallen_j, self.cap_j(stored.total_j - stored.height_j));
         self.set_levels(level_j, non_gravity_j);
     }
 
@@ -287,6 +393,12 @@ impl Tank {
             if self.passivity == Passivity::Off { (0.0, 0.0) } else { (level_j, non_gravity_j) };
         self.lowest_j = smaller(self.lowest_j, self.level_j);
     }
+}
+
+/// Returns the length of `part` as a fraction of the length of `whole`, at most one.
+fn fraction_of(part: Vector2<f64>, whole: Vector2<f64>) -> f64 {
+    let (part_squared, whole_squared) = (part.norm_squared(), whole.norm_squared());
+    if part_squared >= whole_squared { 1.0 } else { (part_squared / whole_squared).sqrt() }
 }
 
 /// Returns the larger of two numbers, or the second if the first is NaN, in one instruction; `f64::max` takes five.

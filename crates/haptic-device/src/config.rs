@@ -26,6 +26,9 @@ pub struct DeviceConfig {
     pub model: DeviceModel,
     /// Whether the damping in [`Self::model`] is a conservative guess, because the file does not specify it.
     pub damping_is_assumed: bool,
+    /// Whether the delay is assumed to be a full service period, because the file of a hardware device does not specify
+    /// it.
+    pub delay_is_assumed: bool,
     /// Simulated hand holding the device, if any.
     pub hand: Option<HandModel>,
     /// Keys in the file that have no effect, each with the reason.
@@ -45,6 +48,7 @@ impl Default for DeviceConfig {
             calibration: Calibration::default(),
             model: DeviceModel::default(),
             damping_is_assumed: false,
+            delay_is_assumed: false,
             hand: None,
             ignored_keys: Vec::new(),
         }

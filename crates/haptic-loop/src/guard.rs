@@ -259,6 +259,7 @@ impl Guard {
     /// Updates the tank for the time since the last tick.
     fn update_energy(&mut self, request: &ForceRequest, hand: &HandReading) {
         let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
+        self.tank.expect(request.force_n);
         match hand.position_m {
             Some(position_m) if hand.is_new => {
                 let is_trusted = !matches!(hand.validity, Validity::Faulted(_));
@@ -393,6 +394,8 @@ fn tank_settings(safety: &Safety, device: &WorstAxisModel) -> TankSettings {
     TankSettings {
         passivity: safety.passivity,
         damping_n_s_per_m: device.damping_n_s_per_m,
+        coulomb_n: device.coulomb_n,
+        encoder_step_m: device.encoder_step_m,
         period_s: device.period_s,
         delay_s: device.delay_s,
         reserve_j: RESERVE_J,

@@ -1,7 +1,10 @@
 //! Every mistake in a file is reported with file, line, column, key and remedy.
 
 use haptic_backends::KINDS;
+use haptic_config::builtin::PROFILES;
+use haptic_config::setup::Setup;
 use haptic_config::source::Source;
+use haptic_config::stability::Stability;
 use haptic_config::{device, kind::FileKind, profile, scene};
 use haptic_loop::scene_hand::SceneHand;
 use haptic_planar::scene::description::{ImpactState, ShapeDescription};
@@ -245,14 +248,21 @@ fn the_axis_of_a_profile_is_normalised() {
 }
 
 #[test]
-fn a_device_has_the_defaults_of_the_contract_and_hardware_its_own_damping() {
+fn a_device_has_the_defaults_of_the_contract_and_hardware_cautious_ones() {
     let simulated = device::load(&Source::in_memory("d.toml", ""), KINDS).unwrap();
     assert_eq!((simulated.kind, simulated.axes), (&haptic_device::kind::SIMULATED, 2));
     assert_eq!((simulated.model.damping_n_s_per_m, simulated.damping_is_assumed), ([0.5; 2], false));
+    assert_eq!((simulated.model.coulomb_n, simulated.model.delay_s), ([0.05; 2], [0.0003; 2]));
     assert!(simulated.hand.is_none());
     let joystick = device::load(&Source::in_memory("d.toml", "kind = \"hid-pid\"\nvendor_id = 0x2341"), KINDS).unwrap();
     assert_eq!((joystick.model.damping_n_s_per_m, joystick.damping_is_assumed), ([0.05; 2], true));
+    assert_eq!((joystick.model.delay_s, joystick.delay_is_assumed), ([0.001; 2], true));
+    assert_eq!(joystick.model.coulomb_n, [0.0; 2]);
     assert_eq!(joystick.address.vendor_id, Some(0x2341));
+    let measured = "kind = \"hid-pid\"\n[model]\ndelay_s = 0.0004\ncoulomb_n = 0.02\n";
+    let measured = device::load(&Source::in_memory("d.toml", measured), KINDS).unwrap();
+    assert_eq!((measured.model.delay_s, measured.delay_is_assumed), ([0.0004; 2], false));
+    assert_eq!(measured.model.coulomb_n, [0.02; 2]);
 }
 
 #[test]
@@ -353,5 +363,26 @@ fn the_hand_of_a_scene_is_read_and_wrong_values_are_rejected() {
     for (text, expected) in cases {
         let errors = load(text).unwrap_err().to_string();
         assert_starts(&errors, expected);
+    }
+}
+
+#[test]
+fn hardware_without_a_delay_counts_as_a_full_service_period_late() {
+    let model = |text: &str| {
+        let profile = profile::load(&Source::in_memory("p.toml", text)).unwrap();
+        Setup::from_profile(profile, None, KINDS).unwrap().device_model()
+    };
+    assert_eq!(model("scene = \"wall\"\ndevice = \"hapkit\"\n").delay_s, 0.001);
+    let slow = model("scene = \"wall\"\ndevice = \"hapkit\"\n[realtime]\nrate_hz = 250\n");
+    assert_eq!((slow.delay_s, slow.coulomb_n), (0.004, 0.0));
+    assert_eq!(model("scene = \"wall\"\n").delay_s, 0.0003);
+}
+
+#[test]
+fn the_profiles_of_unmeasured_hardware_are_passive() {
+    for name in ["hapkit", "haply-2diy-v2", "haply-2diy-v3", "hid-joystick", "odrive-knob"] {
+        let profile = profile::load(&PROFILES.built_in(name).unwrap()).unwrap();
+        let stability = Stability::new(&Setup::from_profile(profile, None, KINDS).unwrap());
+        assert!(stability.passive, "{name}: {}", stability.text);
     }
 }

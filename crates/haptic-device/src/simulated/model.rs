@@ -10,13 +10,13 @@ use crate::path::{Path, PathError};
 pub struct DeviceModel {
     /// Moving mass at the handle, kg.
     pub mass_kg: [f64; MAX_AXES],
-    /// Viscous damping to the ground, N·s/m.
+    /// Viscous damping to the ground, N·s/m; for the tank, a lower bound.
     pub damping_n_s_per_m: [f64; MAX_AXES],
-    /// Dry friction, N.
+    /// Dry friction, N; for the tank, a lower bound.
     pub coulomb_n: [f64; MAX_AXES],
-    /// Encoder step, m; zero for a perfect encoder.
+    /// Encoder step, m; zero for a perfect encoder. For the tank, an upper bound.
     pub encoder_step_m: [f64; MAX_AXES],
-    /// Delay from a command to its effect, s.
+    /// Delay from a command to its effect, s; for the tank, an upper bound.
     pub delay_s: [f64; MAX_AXES],
     /// Largest force of each axis, N; infinity for no limit.
     pub max_force_n: [f64; MAX_AXES],

@@ -273,6 +273,7 @@ fn no_hand_gets_more_than_was_on_account_in_a_million_ticks_of_a_lying_world() {
             Vector2::new(random.between(-1.0, 1.0), 0.3) * 1e-4
         };
         gained_j += given_n.dot(&step_m) - device.damping_n_s_per_m / TICK_S * step_m.norm_squared();
+        gained_j -= device.coulomb_n * (step_m.x.abs() + step_m.y.abs());
         place_m += step_m;
         assert!(guard.tank_j() >= -1e-12);
     }

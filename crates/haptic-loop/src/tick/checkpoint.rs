@@ -10,7 +10,7 @@ use haptic_planar::checkpoint::{Archive, BadCheckpoint, Checkpoint, archive_outp
 use haptic_planar::state::State;
 
 /// Maximum number of words in a checkpoint, excluding the world.
-const WORDS_BESIDES: usize = 192;
+const WORDS_BESIDES: usize = 256;
 
 impl World {
     /// Maximum number of words in a checkpoint of a loop with this world.

@@ -230,11 +230,18 @@ fn coupling_warnings(setup: &Setup) -> Vec<String> {
 }
 
 fn device_warnings(device: &DeviceConfig) -> Vec<String> {
-    let assumed = format!(
+    assumptions(device).into_iter().chain(device.ignored_keys.iter().cloned()).collect()
+}
+
+/// Returns a warning for each value that is assumed because the file of a hardware device does not give it.
+pub fn assumptions(device: &DeviceConfig) -> Vec<String> {
+    let damping = format!(
         "model.damping_n_s_per_m is missing, {} is assumed; measure it with `hapticd identify`",
         device.model.damping_n_s_per_m[0]
     );
-    device.damping_is_assumed.then_some(assumed).into_iter().chain(device.ignored_keys.iter().cloned()).collect()
+    let delay = "model.delay_s is missing, a full service period is assumed; measure it with `hapticd identify`";
+    let warnings = [(device.damping_is_assumed, damping), (device.delay_is_assumed, delay.to_owned())];
+    warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect()
 }
 
 fn scene_facts(scene: &Scene) -> SceneFacts {

@@ -1,5 +1,6 @@
 //! `hapticd run`: runs the loop in real time.
 
+use super::check::assumptions;
 use super::print_json;
 use crate::admission;
 use crate::cli::RunArguments;
@@ -33,6 +34,9 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("Running scene \"{scene}\" on a {name} at 1 kHz; Ctrl-C ends it, SIGUSR1 is an emergency stop");
     warn_of_slow_service(&setup);
+    for assumption in assumptions(&setup.device) {
+        tracing::warn!("{}: {assumption}", setup.profile.device.name);
+    }
     if let Some(text) = warning {
         tracing::warn!("{text}");
     }

@@ -12,8 +12,8 @@ const DIGITS: usize = 4;
 const STEP_DIGITS: usize = 12;
 
 const HEADING: &str = "\n\
-    # Measured by `hapticd identify`, in commanded newtons. Damping is the lower end of its interval,\n\
-    # because the energy tank relies on it.\n";
+    # Measured by `hapticd identify`, in commanded newtons. Damping and dry friction are the lower ends of their\n\
+    # intervals and the delay is the upper end of its, because the energy tank relies on them.\n";
 
 /// Returns the text of the device file with the measured values filled in; `axes` has one estimate per axis.
 ///
@@ -37,20 +37,17 @@ pub fn with_measured(source: &Source, axes: &[AxisEstimate]) -> Result<String, F
 }
 
 fn fill(model: &mut dyn TableLike, axes: &[AxisEstimate], with_comments: bool) {
-    let lower = |interval: &Interval| (interval.value - interval.plus_minus).max(0.0);
+    let lower = |interval: Interval| Interval { value: (interval.value - interval.plus_minus).max(0.0), ..interval };
+    let upper = |interval: Interval| Interval { value: interval.value + interval.plus_minus, ..interval };
     let mut put = |key: &str, value: &dyn Fn(&AxisEstimate) -> Interval, digits: usize| {
         let all: Vec<Interval> = axes.iter().map(value).collect();
         let comment = with_comments.then(|| margin(&all)).flatten();
         set(model, key, &all.iter().map(|interval| rounded(interval.value, digits)).collect::<Vec<_>>(), comment);
     };
     put("mass_kg", &|axis| axis.mass_kg, DIGITS);
-    put(
-        "damping_n_s_per_m",
-        &|axis| Interval { value: lower(&axis.damping_n_s_per_m), ..axis.damping_n_s_per_m },
-        DIGITS,
-    );
-    put("coulomb_n", &|axis| axis.coulomb_n, DIGITS);
-    put("delay_s", &|axis| axis.delay_s, DIGITS);
+    put("damping_n_s_per_m", &|axis| lower(axis.damping_n_s_per_m), DIGITS);
+    put("coulomb_n", &|axis| lower(axis.coulomb_n), DIGITS);
+    put("delay_s", &|axis| upper(axis.delay_s), DIGITS);
     if axes.iter().all(|axis| matches!(axis.grid, EncoderStep::Step(_))) {
         put("encoder_step_m", &|axis| Interval { value: step_m(axis.grid), plus_minus: 0.0 }, STEP_DIGITS);
     }
@@ -121,7 +118,8 @@ mod tests {
         assert_eq!((file.model.mass_kg[0], file.model.max_force_n[0]), (0.1234, 3.0), "{text}");
         assert_eq!((file.model.damping_n_s_per_m[0], file.model.encoder_step_m[0]), (0.495, 1.3717e-5));
         assert!(text.contains("# my knob") && text.contains("axes = 1 # one") && !text.contains("# guessed"), "{text}");
-        assert!(text.contains("Measured by") && text.contains("coulomb_n = 0.05 # ± 0.0005"), "{text}");
+        assert!(text.contains("Measured by") && text.contains("coulomb_n = 0.0495 # ± 0.0005"), "{text}");
+        assert!(text.contains("delay_s = 0.000303 # ± "), "{text}");
         assert!(file.hand.is_some());
     }
 

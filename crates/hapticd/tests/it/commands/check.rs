@@ -52,6 +52,7 @@ fn check_warns_of_hardware_that_was_never_measured() {
     assert_done(&output);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("warning: model.damping_n_s_per_m is missing, 0.05 is assumed"), "{text}");
+    assert!(text.contains("warning: model.delay_s is missing, a full service period is assumed"), "{text}");
 }
 
 #[test]
@@ -88,6 +89,8 @@ fn check_reports_the_stability_margins_of_a_profile() {
     let stability = &facts["files"][0]["profile"]["stability"];
     assert_eq!(stability["passive"], false);
     assert!((stability["needed_damping_n_s_per_m"].as_f64().unwrap() - 1.7).abs() < 1e-9, "{stability}");
+    assert_eq!((&stability["trembling_is_free"], &stability["trembling_press_s"]), (&true.into(), &().into()));
+    assert_eq!(stability["loss_per_crossing_j"], 0.0);
 }
 
 #[test]
