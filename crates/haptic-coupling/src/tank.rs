@@ -305,10 +305,7 @@ impl Tank {
             (level_j, kept) = self.keep_promise(moved_m, level_j, promised_j);
             slopes_n *= kept;
         }
-        self.lines = [
-            AxisLine { slope_n: slopes_n.x, moved_m: moved_m.x },
-            AxisLine { slope_n: slopes_n.y, moved_m: moved_m.y },
-        ];
+        self.lines = [self.lines[0].next(slopes_n.x, moved_m.x), self.lines[1].next(slopes_n.y, moved_m.y)];
         self.sent.span.clear();
         level_j
     }

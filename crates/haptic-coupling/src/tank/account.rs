@@ -150,9 +150,17 @@ pub(super) struct AxisLine {
     pub slope_n: f64,
     /// Difference of the last two readings, m.
     pub moved_m: f64,
+    /// Last difference of two readings that was not zero, m; zero before the first.
+    pub crossed_m: f64,
 }
 
 impl AxisLine {
+    /// Returns the line after a reading that differs by `moved_m` from the last one.
+    #[inline(always)]
+    pub fn next(&self, slope_n: f64, moved_m: f64) -> Self {
+        Self { slope_n, moved_m, crossed_m: if moved_m == 0.0 { self.crossed_m } else { moved_m } }
+    }
+
     /// Returns the change of the level if the hand moved by `moved_m` according to the readings and the line gets the
     /// slope `slope_n`, J. Real-time: constant.
     #[inline(always)]
@@ -164,7 +172,8 @@ impl AxisLine {
 
     /// Returns a slope that loses little energy if `next_n` is the next force. Ideally it equals the slope of w: the
     /// force less what the damper and dry friction take at the speed of the hand. The speed counts only if two readings
-    /// confirm it. A slope that is wrong costs energy in every tick, and so does turning the line; it turns by the part
+    /// confirm it. A hand that crosses one edge after the other in the same direction, with readings between them that do
+    /// not differ, is slow: dry friction counts, but no speed. A slope that is wrong costs energy in every tick, and so does turning the line; it turns by the part
     /// for which both cost about the same, and at once if the hand crosses an edge against the change, because the
     /// crossing shows where the hand is. Real-time: constant.
     #[inline(always)]
@@ -173,6 +182,8 @@ impl AxisLine {
         let goal_n = if moved_m * self.moved_m > 0.0 {
             let steady_m = if moved_m.abs() < self.moved_m.abs() { moved_m } else { self.moved_m };
             next_n - 2.0 * work.damper_n_per_m * steady_m - coulomb_n.copysign(steady_m)
+        } else if moved_m * self.crossed_m > 0.0 {
+            next_n - coulomb_n.copysign(moved_m)
         } else {
             smaller(larger(self.slope_n, next_n - coulomb_n), next_n + coulomb_n)
         };

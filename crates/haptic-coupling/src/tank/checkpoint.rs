@@ -27,7 +27,9 @@ impl Tank {
         } = self;
         archive.numbers([level_j, lowest_j, non_gravity_j, height_j, passed]);
         archive.optional(position_m, Vector2::zeros(), |archive, place_m| archive.vector(place_m));
-        lines.iter_mut().for_each(|AxisLine { slope_n, moved_m }| archive.numbers([slope_n, moved_m]));
+        lines
+            .iter_mut()
+            .for_each(|AxisLine { slope_n, moved_m, crossed_m }| archive.numbers([slope_n, moved_m, crossed_m]));
         sent.carry(archive);
         archive.vector(impulse_n_s);
         archive.vector(expected_n);

@@ -27,10 +27,12 @@ pub enum Task {
     Slide,
     /// Taps the wall three times per second.
     Tap,
+    /// Presses in and out slowly, so that most readings do not differ from the one before.
+    PressSlowly,
 }
 
 impl Task {
-    pub const ALL: [Self; 4] = [Self::Press, Self::PressTrembling, Self::Slide, Self::Tap];
+    pub const ALL: [Self; 5] = [Self::Press, Self::PressTrembling, Self::Slide, Self::Tap, Self::PressSlowly];
 
     /// Position to which the hand pulls the handle, m; the wall is where x is negative.
     fn target_m(self, time_s: f64, stiffness_n_per_m: f64) -> Vector2<f64> {
@@ -46,6 +48,7 @@ impl Task {
             }
             Self::Slide => pressed_m + Vector2::new(0.0, 0.02 * (1.0 - ((time_s % 4.0) - 2.0).abs())),
             Self::Tap => Vector2::new(-wave(depth_m, 3.0), 0.0),
+            Self::PressSlowly => Vector2::new(-depth_m * (1.0 - (time_s % 8.0 / 4.0 - 1.0).abs()), 0.0),
         }
     }
 }
