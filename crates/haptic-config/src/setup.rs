@@ -173,6 +173,15 @@ impl Setup {
         WorstAxisModel { delay_s: if self.device.delay_is_assumed { period_s } else { model.delay_s }, ..model }
     }
 
+    /// Returns the model for the loop. A prescribed hand has neither encoder steps nor a delay nor dry friction.
+    fn loop_model(&self) -> WorstAxisModel {
+        let model = self.device_model();
+        if self.hand.is_none() {
+            return model;
+        }
+        WorstAxisModel { encoder_step_m: 0.0, delay_s: 0.0, coulomb_n: 0.0, ..model }
+    }
+
     /// Creates the loop, pacing the device to the service rate of this setup.
     ///
     /// # Errors
@@ -188,7 +197,7 @@ impl Setup {
     /// # Errors
     /// If the model or the mapping is invalid.
     pub fn into_unpaced_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
-        let (model, settings) = (self.device_model(), self.settings());
+        let (model, settings) = (self.loop_model(), self.settings());
         let name = self.profile.device.name;
         let hand = if self.hand_waits { self.scene_hand } else { self.scene_hand.at_once() };
         HapticLoop::new(device, &model, World::new(self.scene).with_hand(hand), &settings)
