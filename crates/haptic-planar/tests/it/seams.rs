@@ -130,6 +130,8 @@ struct Dragged {
     pressed_m: f64,
     speed_m_per_s: f64,
     gap_m: f64,
+    /// Depth of the box in the tiles at the start, m.
+    deep_m: f64,
 }
 
 impl Dragged {
@@ -145,7 +147,7 @@ impl Dragged {
         };
         let mut bodies: Vec<_> = (-5..12).map(tile).collect();
         let core = box_shape(width - 2.0 * self.rounding_m, height - 2.0 * self.rounding_m);
-        let tool = with(body("tool", core, 0.004, height / 2.0), self.mass_kg, self.friction, 0.0);
+        let tool = with(body("tool", core, 0.004, height / 2.0 - self.deep_m), self.mass_kg, self.friction, 0.0);
         bodies.push(BodyDescription { rounding_m: self.rounding_m, ..tool });
         let mut world = scene(0.0, bodies, Some("tool"));
         world.tool.as_mut().unwrap().handle_m = vector![0.0, self.handle_m];
@@ -176,8 +178,8 @@ impl Dragged {
 #[test]
 fn a_box_held_off_its_centre_does_not_catch_on_tiles_that_lie_apart() {
     let box_of = |size_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m| {
-        let rounding_m = 0.0;
-        Dragged { size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m }
+        let (rounding_m, deep_m) = (0.0, 0.0);
+        Dragged { size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m, deep_m }
             .assert_slides();
     };
     for gap_m in [2e-5, 5e-5, 1e-4, 2e-4] {
@@ -194,14 +196,49 @@ fn a_box_held_off_its_centre_does_not_catch_on_tiles_that_lie_apart() {
 #[test]
 fn a_rounded_box_slides_onto_the_next_tile() {
     let box_of = |size_m, rounding_m, mass_kg, friction, gains, pressed_m, speed_m_per_s, gap_m| {
-        let handle_m = 0.0;
-        Dragged { size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m }
+        let (handle_m, deep_m) = (0.0, 0.0);
+        Dragged { size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m, deep_m }
             .assert_slides();
     };
     for gap_m in [5e-5, 1e-4, 2e-4] {
         box_of([0.017, 0.0058], 0.0004, 0.144, 0.32, [427.0, 12.4], 0.0025, 0.054, gap_m);
         box_of([0.0398, 0.0237], 0.001, 0.31, 0.34, [1580.0, 31.8], 0.0025, 0.091, gap_m);
         box_of([0.033, 0.037], 0.0031, 0.4, 0.42, [455.0, 28.3], 0.005, 0.084, gap_m);
+    }
+}
+
+#[test]
+fn a_rounded_box_within_the_slop_does_not_feel_the_next_tile_as_a_step() {
+    let box_of = |size_m, rounding_m, mass_kg, friction, gains, pressed_m, speed_m_per_s, gap_m, deep_m| {
+        let handle_m = 0.0;
+        Dragged { size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m, deep_m }
+            .assert_slides();
+    };
+    for deep_m in [1e-6, 4e-6] {
+        for gap_m in [5e-5, 1e-4, 2e-4] {
+            box_of([0.0174, 0.0318], 0.00044, 0.196, 0.244, [2089.0, 30.0], 0.0047, 0.0031, gap_m, deep_m);
+            box_of([0.0157, 0.0208], 0.0024, 0.0132, 0.396, [1598.0, 5.0], 0.001, 0.0054, gap_m, deep_m);
+            box_of([0.03, 0.0277], 0.0083, 0.048, 0.34, [639.0, 5.0], 0.0068, 0.0076, gap_m, deep_m);
+        }
+    }
+}
+
+#[test]
+fn the_round_corner_of_a_fast_box_passes_the_edge_of_the_next_tile_within_a_tick() {
+    for i in 0..20 {
+        Dragged {
+            size_m: [0.0202, 0.0143],
+            rounding_m: 0.00047,
+            mass_kg: 0.303,
+            friction: 0.4,
+            handle_m: 0.0,
+            gains: [1214.0, 35.0],
+            pressed_m: 0.004,
+            speed_m_per_s: 0.0986,
+            gap_m: 1e-4 + 5e-6 * f64::from(i),
+            deep_m: 0.0,
+        }
+        .assert_slides();
     }
 }
 

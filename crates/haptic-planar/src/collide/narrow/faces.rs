@@ -28,11 +28,11 @@ const OVERLAP_TOLERANCE_M: f64 = 1e-5;
 /// Depth up to which two pieces count as level, m, if one of them carried contact load in the last tick: twice the slop
 /// of the position correction. With a smaller value, a box that slides over tiles with gaps between them would catch on
 /// the side of the next tile.
-const LEVEL_M: f64 = 1e-5;
+pub(super) const LEVEL_M: f64 = 1e-5;
 /// Separation up to which two such pieces count as level, m: the error of the contact solve.
-const LEVEL_ABOVE_M: f64 = 1e-7;
+pub(super) const LEVEL_ABOVE_M: f64 = 1e-7;
 /// Speed above which a piece moves towards a side, m/s.
-const MIN_SIDEWAYS_M_PER_S: f64 = 1e-4;
+pub(super) const MIN_SIDEWAYS_M_PER_S: f64 = 1e-4;
 /// Ratio of the separation s to the length δ below which a face is certainly the best one; see
 /// [`collide_on_last_face`].
 const CERTAIN_SLOPE: f64 = 0.3;
@@ -317,7 +317,7 @@ fn keep_larger(slot: &mut Option<(f64, Face)>, score: f64, face: Face) {
 /// Whether a face can carry a contact with a corner of the other piece: neighbours must cover neither the face nor the
 /// corner.
 #[inline]
-fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
+pub(super) fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
     if let Some(seams) = &of.piece.seams
         && seams.internal_edges >> face & 1 == 1
     {

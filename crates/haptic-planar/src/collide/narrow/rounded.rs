@@ -1,6 +1,6 @@
 //! Contact along the direction between closest features, for pairs with at least one rounded piece.
 
-use super::faces::{Face, clip, reference_face};
+use super::faces::{Face, LEVEL_ABOVE_M, LEVEL_M, MIN_SIDEWAYS_M_PER_S, clip, permitted, reference_face};
 use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
 use crate::math::tangent_of;
 use crate::shape::closest::{Closest, Feature};
@@ -43,6 +43,13 @@ pub(super) fn collide_rounded(
         cache.face = geometry.id;
         return Some(geometry);
     }
+    if near.had_contact_load
+        && let Some((level, beside_m)) = level_face(a, b, closest, normal, near)
+    {
+        let geometry = clip(a, b, &level, Near { aside_m: near.aside_m + beside_m, ..near })?;
+        cache.face = geometry.id;
+        return Some(geometry);
+    }
     let id = FeatureId { face_of: 0, face: feature_index(closest.feature_a), other: feature_index(closest.feature_b) };
     let curved_m = if near.had_contact_load { opening_m(a, b, closest, normal, near) } else { 0.0 };
     let at = closest.on_a + normal * a.piece.radius_m;
@@ -55,6 +62,44 @@ pub(super) fn collide_rounded(
         id,
         ..ContactGeometry::default()
     })
+}
+
+/// Returns the face along which two pieces are level, and the distance of the closest corner of the other piece beside
+/// it, m, if the closest corners touch, or would touch in this tick. A piece that rests or slides on a level face passes
+/// over the corner of the other piece. If it lies deeper by δ, within the slop, a corner with the radius r would instead
+/// meet the other one as a ramp with a slope of up to √(2δ/r).
+///
+/// The faces at the two corners must be parallel, and the corners must move along them rather than towards each other.
+/// The motion is the one without the forces of this tick: contacts that are not solved yet may balance these.
+#[cold]
+fn level_face(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: Near) -> Option<(Face, f64)> {
+    let radii = a.piece.radius_m + b.piece.radius_m;
+    let (a_before, b_before) = (a.before(&near.forced[0]), b.before(&near.forced[1]));
+    let velocity = velocity_at(&b_before, closest.on_b) - velocity_at(&a_before, closest.on_a);
+    if closest.distance_m - radii + (TICK_S * normal.dot(&velocity)).min(0.0) > 0.0 {
+        return None;
+    }
+    let (i, j) = (feature_index(closest.feature_a), feature_index(closest.feature_b));
+    let apart = closest.on_b - closest.on_a;
+    let mut best: Option<(Face, f64)> = None;
+    for (of_first, of, other, corner, support, sign) in [(true, a, b, i, j, 1.0), (false, b, a, j, i, -1.0)] {
+        let outward = normal * sign;
+        let Some(index) = side_towards(of.placed, corner, outward) else { continue };
+        let (face_normal, support) = (of.placed.normals[index], usize::from(support));
+        let separation_m = sign * face_normal.dot(&apart) - radii;
+        let along = tangent_of(face_normal);
+        let sideways_m_per_s = along.dot(&velocity).abs().max(MIN_SIDEWAYS_M_PER_S);
+        if separation_m > -LEVEL_M
+            && separation_m < LEVEL_ABOVE_M
+            && best.is_none_or(|(best, _)| separation_m > best.separation_m)
+            && sign * face_normal.dot(&velocity) > -sideways_m_per_s
+            && side_facing(other.placed, support as u8, -face_normal).is_some()
+            && permitted(of, other, index, support)
+        {
+            best = Some((Face { of_first, index, support, separation_m }, along.dot(&apart).abs()));
+        }
+    }
+    best
 }
 
 /// Returns the distance by which two round corners that slide past each other under load move apart in this tick, m. If
@@ -102,6 +147,17 @@ fn side_facing(placed: &PlacedPiece, corner: u8, direction: Vector2<f64>) -> Opt
     }
     let before = if corner == 0 { placed.count as u8 - 1 } else { corner - 1 };
     [corner, before].into_iter().find(|&e| placed.normals[usize::from(e)].dot(&direction) > FLAT_FACING)
+}
+
+/// Returns the edge that starts or ends at `corner` and faces `direction` more directly; `None` for a point.
+fn side_towards(placed: &PlacedPiece, corner: u8, direction: Vector2<f64>) -> Option<usize> {
+    if placed.count < 2 {
+        return None;
+    }
+    let corner = usize::from(corner);
+    let before = if corner == 0 { placed.count - 1 } else { corner - 1 };
+    let facing = |edge: usize| placed.normals[edge].dot(&direction);
+    Some(if facing(corner) > facing(before) { corner } else { before })
 }
 
 #[inline]

@@ -5,15 +5,18 @@ use crate::shape::features::FeatureCache;
 use crate::shape::piece::PlacedPiece;
 use nalgebra::{Vector2, vector};
 
-/// Returns the normal of the contact between a tile, whose top left corner is at the origin, and a box under load whose
-/// bottom right corner is at `corner_m` and moves to the right. The forces of the tick press the box down.
-fn normal_on_tile(corner_m: Vector2<f64>) -> Vector2<f64> {
-    let size_m = vector![0.02, 0.02];
-    let square = |name: &str| BodyDescription::new(name, ShapeDescription::Box { size_m });
-    let tile = BodyDescription { fixed: true, ..square("tile") };
-    let rider = BodyDescription { position_m: vector![0.0, 0.1], ..square("box") };
+/// Returns the normal of the contact between a tile, whose top left corner is at the origin, and a box under load. The
+/// right end of the flat underside of the box is at `corner_m` and has the velocity `velocity_m_per_s` before the forces
+/// of the tick, which press the box down.
+fn normal_on_tile(corner_m: Vector2<f64>, rounding_m: f64, velocity_m_per_s: Vector2<f64>) -> Vector2<f64> {
+    let square = |name: &str, rounding_m: f64| {
+        let size_m = Vector2::repeat(0.02 - 2.0 * rounding_m);
+        BodyDescription { rounding_m, ..BodyDescription::new(name, ShapeDescription::Box { size_m }) }
+    };
+    let tile = BodyDescription { fixed: true, ..square("tile", 0.0) };
+    let rider = BodyDescription { position_m: vector![0.0, 0.1], ..square("box", rounding_m) };
     let scene = Scene::build(&SceneDescription { bodies: vec![tile, rider], ..SceneDescription::default() }).unwrap();
-    let centres = [vector![0.01, -0.01], corner_m + vector![-0.01, 0.01]];
+    let centres = [vector![0.01, -0.01], corner_m + vector![rounding_m - 0.01, 0.01]];
     let placed = [0, 1].map(|i| PlacedPiece::new(&scene.pieces[i], centres[i], Vector2::x()));
     let pressed = VelocityChange { linear_m_per_s: vector![0.0, -0.06], angular_rad_per_s: 0.0 };
     let side = |i: usize, velocity_m_per_s: Vector2<f64>| PairSide {
@@ -24,7 +27,7 @@ fn normal_on_tile(corner_m: Vector2<f64>) -> Vector2<f64> {
         velocity_m_per_s,
         angular_velocity_rad_per_s: 0.0,
     };
-    let (tile, rider) = (side(0, Vector2::zeros()), side(1, vector![0.01, 0.0] + pressed.linear_m_per_s));
+    let (tile, rider) = (side(0, Vector2::zeros()), side(1, velocity_m_per_s + pressed.linear_m_per_s));
     let near = Near { had_contact_load: true, forced: [VelocityChange::default(), pressed], ..Near::within(5e-4) };
     collide(&tile, &rider, near, &mut FeatureCache::default()).unwrap().normal
 }
@@ -33,8 +36,35 @@ fn normal_on_tile(corner_m: Vector2<f64>) -> Vector2<f64> {
 fn a_box_that_slides_past_the_side_of_a_tile_stays_on_top_of_it() {
     for past_m in [-5e-6, -1e-9, 1e-9, 4.6e-6, 9e-6] {
         for above_m in [-1e-6, -1e-12, 0.0, 1e-12, 5e-8] {
-            let normal = normal_on_tile(vector![past_m, above_m]);
+            let normal = normal_on_tile(vector![past_m, above_m], 0.0, vector![0.01, 0.0]);
             assert!(normal.y > 0.999, "{past_m} m past the side, {above_m} m above the top: normal {normal:?}");
         }
     }
+}
+
+#[test]
+fn a_rounded_box_that_touches_the_next_tile_stays_on_top_of_it_if_it_is_level() {
+    for rounding_m in [5e-4, 2e-3, 8e-3] {
+        for deep_m in [1e-6, 5e-6, 9e-6_f64] {
+            // The round corner touches the edge of the tile from here on.
+            let reach_m = (2.0 * rounding_m * deep_m).sqrt();
+            for (share, speed) in [(0.95, 0.003), (0.95, -0.003), (0.5, 0.003), (0.5, 0.0), (0.1, 0.003), (0.1, 0.1)] {
+                let normal = normal_on_tile(vector![-share * reach_m, -deep_m], rounding_m, vector![speed, 0.0]);
+                assert!(normal.y > 0.999_999, "radius {rounding_m} m, {deep_m} m deep, {speed} m/s: normal {normal:?}");
+            }
+        }
+        // It reaches the edge within the tick.
+        let normal = normal_on_tile(vector![-8e-5, 0.0], rounding_m, vector![0.1, 0.0]);
+        assert!(normal.y > 0.999_999, "radius {rounding_m} m: normal {normal:?}");
+    }
+}
+
+#[test]
+fn a_rounded_box_meets_the_edge_of_a_tile_that_is_not_level_or_out_of_reach() {
+    let slope = |corner_m: Vector2<f64>, velocity_m_per_s| -normal_on_tile(corner_m, 1e-3, velocity_m_per_s).x;
+    // Deeper than the pieces can lie by the contact solve, above the tile, falling, and leaving it.
+    assert!(slope(vector![-1e-4, -2e-5], vector![0.01, 0.0]) > 0.05);
+    assert!(slope(vector![-1e-4, 1e-6], vector![0.1, 0.0]) > 0.05);
+    assert!(slope(vector![-1e-4, -5e-6], vector![0.01, -0.02]) > 0.05);
+    assert!(slope(vector![-1e-4, 0.0], vector![-0.01, 0.0]) > 0.05);
 }
