@@ -87,7 +87,7 @@ pub(super) struct SentForces {
     pub(super) kept_s: f64,
     /// Time within which replaced commands share a group, s.
     pub(super) spacing_s: f64,
-    /// Force that is to be sent in this tick, N; it counts as sent when time goes on.
+    /// Force that is to be sent in this tick, N; it counts as sent when time advances.
     pub(super) next_n: Vector2<f64>,
     /// Whether `next_n` was not sent in this tick but is the force of an earlier command.
     pub(super) is_held: bool,
