@@ -117,7 +117,7 @@ struct Events {
 impl Events {
     /// Applies at most one command, and returns the number of periods that the next tick skips.
     fn next(&mut self, rendering: &mut HapticLoop) -> u32 {
-        match self.random.index(400) {
+        match self.random.index(140) {
             0 => self.stop(rendering, true),
             1..=3 => self.stop(rendering, false),
             4 => self.pause(rendering, true),
