@@ -136,7 +136,14 @@ impl Tank {
         let moved_m = position_m - before_m.unwrap_or(position_m);
         let work_j = self.likely_change_j(moved_m);
         let near_j = if is_trusted { work_j } else { smaller(work_j, 0.0) };
-        let level_j = if is_trusted && before_m.is_some() { self.book(moved_m) } else { self.book_unknown() };
+        let level_j = if !is_trusted || before_m.is_none() {
+            self.book_unknown()
+        } else if self.is_work_known() {
+            self.sent.span.clear();
+            self.level_j + work_j
+        } else {
+            self.book(moved_m)
+        };
         self.cap_levels(level_j, near_j, stored);
         moved_m
     }
@@ -291,6 +298,13 @@ impl Tank {
         let lasted_s = larger(self.sent.span.elapsed_s, self.sent.period_s);
         let impulse_n_s = std::mem::replace(&mut self.impulse_n_s, Vector2::zeros());
         (self.counted_damping_n_s_per_m * moved_m.norm_squared() - impulse_n_s.dot(&moved_m)) / lasted_s
+    }
+
+    /// Whether the likely work is the largest possible one: one force acted since the last reading, without delay, encoder
+    /// steps or dry friction.
+    #[inline(always)]
+    fn is_work_known(&self) -> bool {
+        self.account.is_exact && self.sent.kept_s == 0.0 && self.sent.span.low_n == self.sent.span.high_n
     }
 
     /// Returns the level after a reading that differs by `moved_m` from the last one, J, and starts a new span.

@@ -107,8 +107,11 @@ impl HapticLoop {
         if is_off {
             self.bring_tool(&hand, hand_m, periods);
         }
-        let is_at_rest = is_off && self.world.scene.tool.is_some();
-        let (felt, offset_j) = if is_at_rest { (self.felt_at_rest(), 0.0) } else { self.advance(hand_m) };
+        let stands_still =
+            is_off && self.world.scene.tool.is_some() || self.pause == Some(0) || self.guard.is_stopped();
+        let shrunk_m = self.shrink_offset();
+        let felt = if stands_still { self.felt_at_rest() } else { self.advance(hand_m) };
+        let offset_j = -felt.force_on_hand_n.dot(&shrunk_m);
         let request = self.request(&felt, offset_j, periods);
         let admission = self.guard.admit(&request, &hand);
         let sent = self.device.write(Effort { force_n: admission.force_n }, now);
@@ -209,21 +212,20 @@ impl HapticLoop {
         StepOutput { force_on_hand_n: Vector2::zeros(), tool_normal_n: 0.0, tool_tangent_n: 0.0, energy, ..*last }
     }
 
-    /// Advances the world, unless it is paused or stopped. Returns the output of the step, and the energy that the offset
-    /// of the coupling added to the world, J.
-    fn advance(&mut self, hand_m: Option<Vector2<f64>>) -> (StepOutput, f64) {
-        if self.pause == Some(0) || self.guard.is_stopped() {
-            return (self.felt_at_rest(), 0.0);
-        }
-        let shrunk_m = if self.coupling.has_offset() && self.pause.is_none() {
+    /// Shrinks the offset of the coupling while the force ramps up, and returns its displacement, m.
+    fn shrink_offset(&mut self) -> Vector2<f64> {
+        if self.coupling.has_offset() && self.pause.is_none() {
             self.coupling.shrink_offset(1.0 - self.guard.ramped())
         } else {
             Vector2::zeros()
-        };
+        }
+    }
+
+    /// Advances the world by one tick, or a paused one by one of its single ticks.
+    fn advance(&mut self, hand_m: Option<Vector2<f64>>) -> StepOutput {
         let input = self.world.scene.tool.and_then(|_| self.input(hand_m));
         self.pause = self.pause.map(|left| left - 1);
-        let felt = self.world.advance(input.as_ref());
-        (felt, -felt.force_on_hand_n.dot(&shrunk_m))
+        self.world.advance(input.as_ref())
     }
 
     /// Returns the coupling input; `None` before the first reading. Advances the ramp of the gains as far as the tank

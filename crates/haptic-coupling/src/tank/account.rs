@@ -34,6 +34,8 @@ pub(super) struct AccountSettings {
     pub encoder_step_m: f64,
     /// 1/4b, the power per squared force that no hand can exceed, W/N².
     pub per_square: f64,
+    /// Whether there are neither encoder steps nor dry friction.
+    pub is_exact: bool,
     /// Fraction by which a line turns for each joule that its wrong slope can cost, times newtons, N/J.
     pub turning_n_per_j: f64,
 }
@@ -42,7 +44,8 @@ impl AccountSettings {
     pub fn new(damping_n_s_per_m: f64, coulomb_n: f64, encoder_step_m: f64) -> Self {
         let per_square = 0.25 / damping_n_s_per_m;
         let turning_n_per_j = if encoder_step_m > 0.0 { TURN / (0.5 * encoder_step_m) } else { 0.0 };
-        Self { damping_n_s_per_m, coulomb_n, encoder_step_m, per_square, turning_n_per_j }
+        let is_exact = encoder_step_m == 0.0 && coulomb_n == 0.0;
+        Self { damping_n_s_per_m, coulomb_n, encoder_step_m, per_square, is_exact, turning_n_per_j }
     }
 }
 

@@ -60,13 +60,12 @@ fn stiffening_a_stretched_coupling_is_drawn_from_the_tank() {
     let before = *changed.tick(Default::default(), 0);
     unchanged.tick(Default::default(), 0);
     changed.apply(Command::SetGains(Gains { stiffness_n_per_m: 900.0, ..Gains::default() }));
-    let (changed_j, unchanged_j) =
-        (changed.tick(Default::default(), 0).tank_j, unchanged.tick(Default::default(), 0).tank_j);
+    let (stiffened, same) = (*changed.tick(Default::default(), 0), *unchanged.tick(Default::default(), 0));
+    let (changed_j, unchanged_j) = (stiffened.tank_j, same.tank_j);
     let stretch_m = (before.hand_m - before.tool.centre_m).norm();
-    let stiffer_n_per_m = 500.0 / 50.0;
-    let needed_j = 0.5 * stiffer_n_per_m * stretch_m * stretch_m;
-    // The position of the hand within half an encoder step of 10 µm is unknown, so that another force costs that much more.
-    let unknown_j = 5e-6 * stiffer_n_per_m * stretch_m;
+    let needed_j = 0.5 * (500.0 / 50.0) * stretch_m * stretch_m;
+    // The position of the hand within an encoder step of 10 µm is unknown, so that another force costs that much more.
+    let unknown_j = 1.01e-5 * (stiffened.felt.force_on_hand_n - same.felt.force_on_hand_n).norm();
     assert!(
         needed_j > 1e-6 && (-1e-12..unknown_j + 1e-12).contains(&(unchanged_j - changed_j - needed_j)),
         "{unchanged_j} − {changed_j} for {needed_j} J"
