@@ -11,9 +11,11 @@
 //! The level therefore never falls below zero, for any hand. A spring of stiffness up to 2b/(T + t_d) stores just enough
 //! energy for its own force, so it is never limited. A stiffer one is displayed as that.
 //!
-//! Three things are not covered beforehand: a late tick, a command that is not sent, and a new world while a force still
-//! acts. Each lets a force act for longer than was paid for, by at most f²/4b per second. The level then falls below
-//! what is promised to the commands that still act, and no force passes until the hand has done the missing work.
+//! Four things are not covered beforehand: a missing reading, a late tick, a command that is not sent, and a new world
+//! while a force still acts. Each lets a force act for longer than was paid for, by at most f²/4b per second, until the
+//! guard ends it after `stale_after_s`. The level then falls below what is promised to the commands that still act, and
+//! no force passes until the hand has done the missing work. A force that was reduced in each gap would protect no
+//! better: its variance costs a hand that rests all its force within seconds.
 //!
 //! Gravitational potential energy is a large reserve that is unrelated to the hand: with S alone, a heap on a shelf
 //! could feed a limit cycle for a long time. A second level, N, therefore excludes it. Potential energy that the world
@@ -188,11 +190,10 @@ impl Tank {
         if excess_n.norm_squared() <= squared { force_n } else { carried_n + clamp_norm(excess_n, squared.sqrt()) }
     }
 
-    /// Returns the square of the largest force that N covers, N². During a gap in the readings, the force must be
-    /// covered for longer.
+    /// Returns the square of the largest force that N covers, N². A gap in the readings does not lower it: S covers the
+    /// force for the longer time, and a force that dips in each gap would lose energy to its own variance.
     fn near_limit_squared(&self) -> f64 {
-        let lasting_s = self.sent.span.elapsed_s + self.sent.period_s;
-        4.0 * self.counted_damping_n_s_per_m * larger(self.non_gravity_j, 0.0) / lasting_s
+        4.0 * self.counted_damping_n_s_per_m * larger(self.non_gravity_j, 0.0) / self.sent.period_s
     }
 
     /// Scales a force down to what S covers. S covers Δ|f|₁ in addition, so that it can also cover the unknown position:
@@ -207,13 +208,13 @@ impl Tank {
 
     #[cold]
     fn scale_by_level(&self, force_n: Vector2<f64>, position_j: f64) -> Vector2<f64> {
-        let left_j = self.level_j - self.promised_j();
+        let left_j = self.level_j - self.sent.remaining_n2_s() * self.account.per_square;
         if left_j <= NEGLIGIBLE_J || self.account.damping_n_s_per_m <= settings::MIN_DAMPING_N_S_PER_M {
             return Vector2::zeros();
         }
         // The price is αs² + βs if no acting command is larger.
         let squared_j = force_n.norm_squared() * (self.sent.period_s + self.sent.kept_s) * self.account.per_square;
-        let free_j = self.level_j - self.sent.span.squares_n2_s * self.account.per_square;
+        let free_j = self.level_j;
         let root = (position_j * position_j + 4.0 * squared_j * free_j).sqrt();
         let fraction = smaller(2.0 * free_j / (position_j + root), 1.0);
         let scaled_n = force_n * fraction;

@@ -271,7 +271,7 @@ impl Guard {
             }
             _ => self.tank.skip_reading(elapsed_s),
         }
-        if self.engagement.phase() != Phase::Engaged {
+        if self.engagement.fraction() < 1.0 {
             self.tank.reset_near(request.stored);
         }
     }

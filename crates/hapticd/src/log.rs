@@ -18,7 +18,7 @@ static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 const DEFAULT_FILTER: &str = "warn,hapticd=info";
 
 /// Starts logging. `RUST_LOG` selects the lines by target and level, for example `info,hapticd::daemon=debug`; the
-/// default is [`DEFAULT_FILTER`].
+/// default is `warn,hapticd=info`.
 pub fn start(format: LogFormat) {
     let filter = selected(std::env::var("RUST_LOG").ok().as_deref()).or(filter_fn(is_for_user));
     let lines = fmt::layer().with_writer(crate::terminal::log_lines::writer);

@@ -220,12 +220,12 @@ impl SentForces {
         self.newest_n.norm_squared() * (self.due_s + self.kept_s) + self.excess_n2_s
     }
 
-    /// Returns the largest integral of the squared force from the last reading to the end of all commands if `force_n`
-    /// is sent now and zero after it, N²·s. Real-time: at most [`MAX_GROUPS`] groups.
+    /// Returns the largest integral of the squared force from now to the end of all commands if `force_n` is sent now and
+    /// zero after it, N²·s. Real-time: at most [`MAX_GROUPS`] groups.
     #[inline(always)]
     pub(super) fn price_n2_s(&self, force_n: Vector2<f64>) -> f64 {
         let mut squares = square(&force_n);
-        let mut price_n2_s = self.span.squares_n2_s + squares.sum() * (self.period_s + self.kept_s);
+        let mut price_n2_s = squares.sum() * (self.period_s + self.kept_s);
         if self.kept_s > 0.0 {
             let wider = highest(&squares, &square(&self.newest_n));
             price_n2_s += (wider - squares).sum() * self.kept_s;

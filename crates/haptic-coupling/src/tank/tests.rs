@@ -144,12 +144,14 @@ fn after_skipped_periods_the_account_uses_the_time_that_really_passed() {
 }
 
 #[test]
-fn a_gap_in_the_readings_books_the_mean_force_and_its_variance_and_lowers_the_limit() {
+fn a_gap_in_the_readings_books_the_mean_force_and_its_variance_and_does_not_reduce_the_force() {
     let mut tank = Tank::new(&SETTINGS, lively(0.0));
     tank.observe(Vector2::zeros(), PERIOD_S, lively(0.0), true);
     let first_n = tank.admit(Vector2::new(0.1, 0.0), NO_LOAD).x;
     tank.skip_reading(PERIOD_S);
-    assert!(tank.near_limit_squared() < (4.0 * 0.5 * RESERVE_J / PERIOD_S) * 0.72 * 0.72);
+    assert_eq!(tank.near_limit_squared(), 4.0 * 0.5 * RESERVE_J / PERIOD_S, "a gap does not lower the limit of N");
+    let most_n = { tank }.admit(Vector2::new(9.0, 0.0), NO_LOAD).x;
+    assert!((most_n * most_n * PERIOD_S / (4.0 * 0.5) - RESERVE_J).abs() < 1e-15, "nor that of S: {most_n} N");
     let second_n = tank.admit(Vector2::new(0.3, 0.0), NO_LOAD).x;
     tank.observe(Vector2::new(1e-5, 0.0), PERIOD_S, lively(1.0), true);
     let (mean_n, variance) = (0.5 * (first_n + second_n), 0.25 * (second_n - first_n).powi(2));

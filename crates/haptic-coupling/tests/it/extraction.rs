@@ -76,3 +76,12 @@ fn ordinary_hands_lose_nothing_at_passive_gains() {
         assert!((felt.stiffness_n_per_m - 400.0).abs() < 1.0, "{task:?}: {felt:?}");
     }
 }
+
+#[test]
+fn ordinary_hands_lose_next_to_nothing_if_one_reading_in_twenty_is_lost() {
+    let device = Device { link: Link { lost: 0.05, ..DEVICE.link }, ..DEVICE };
+    for task in Task::ALL {
+        let felt = touch(&device, task, 300.0, 0.1, 60.0);
+        assert!(felt.passed > 0.99, "{task:?}: {felt:?}");
+    }
+}

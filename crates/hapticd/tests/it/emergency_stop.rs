@@ -122,8 +122,9 @@ fn a_hundred_stops_and_releases_by_api_and_by_command_take_effect_in_their_tick_
     assert!(log.contains("emergency stop in tick ") && log.contains("release it with Release on the page"), "{log}");
     assert!(log.contains("emergency stop released after tick "), "{log}");
     let summary = daemon.end();
-    assert_eq!(summary["faults"][0]["kind"], "stopped", "{summary}");
-    assert_eq!(summary["faults"].as_array().unwrap().len(), 2 * ROUNDS);
+    // A busy machine may add faults of its own, such as a late tick.
+    let faults = summary["faults"].as_array().unwrap();
+    assert_eq!(faults.iter().filter(|fault| fault["kind"] == "stopped").count(), 2 * ROUNDS, "{summary}");
     let recording = OpenRecording::open(&folder.join("a.mcap")).unwrap();
     assert_eq!(check_stops(&recording), (2 * ROUNDS, 2 * ROUNDS));
     let replay = folder.json(&["replay", "a.mcap", "--json"]);

@@ -79,7 +79,8 @@ pub fn touch(device: &Device, task: Task, stiffness_n_per_m: f64, damping_n_s_pe
     let mut first_cut_s = None;
     let ticks = (seconds / TICK_S) as u32;
     for tick in 0..ticks {
-        let reading_m = read(position_m);
+        let is_lost = device.link.lost > 0.0 && random.between(0.0, 1.0) < device.link.lost;
+        let reading_m = if is_lost { last_m } else { read(position_m) };
         let moved_m = reading_m - std::mem::replace(&mut last_m, reading_m);
         let depth_m = (-reading_m.x).max(0.0);
         let normal_n = if depth_m > 0.0 {
@@ -92,7 +93,11 @@ pub fn touch(device: &Device, task: Task, stiffness_n_per_m: f64, damping_n_s_pe
         let wanted_n = Vector2::new(normal_n, rubbed_n);
         tank.expect(wanted_n);
         let total_j = 0.5 * stiffness_n_per_m * depth_m * depth_m;
-        tank.observe(reading_m, TICK_S, StoredEnergy { total_j, height_j: 0.0 }, true);
+        if is_lost {
+            tank.skip_reading(TICK_S);
+        } else {
+            tank.observe(reading_m, TICK_S, StoredEnergy { total_j, height_j: 0.0 }, true);
+        }
         let given_n = tank.admit(wanted_n, Vector2::zeros());
         motor.send(given_n, &mut random);
         wanted_sum += wanted_n.norm();

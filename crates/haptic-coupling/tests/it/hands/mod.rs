@@ -129,7 +129,7 @@ pub fn run(trial: &Trial) -> Outcome {
             tank.observe(handle.reading_m(&device), elapsed_s, stored, true);
             let unknown_j = handle.extracted_j - (promised_j - tank.level_j());
             outcome.unknown_j = if unknown_j <= outcome.unknown_j { outcome.unknown_j } else { unknown_j };
-            if device.link.late == 0.0 && device.link.busy == 0.0 {
+            if device.link.late == 0.0 && device.link.busy == 0.0 && device.link.lost == 0.0 {
                 outcome.uncovered_j = outcome.uncovered_j.max(tank.promised_j() - tank.level_j());
             }
             if tank.level_j() >= tank.promised_j() {
@@ -137,6 +137,7 @@ pub fn run(trial: &Trial) -> Outcome {
             }
         } else {
             tank.skip_reading(elapsed_s);
+            overtime_j += if is_due { price_j(&device, sent_n, f64::from(device.every_ticks)) } else { 0.0 };
         }
         let force_n = tank.admit(wanted_n, Vector2::zeros());
         let is_busy = random.between(0.0, 1.0) < device.link.busy;
