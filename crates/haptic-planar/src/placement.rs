@@ -13,11 +13,11 @@ use nalgebra::Vector2;
 
 /// Distance to other bodies that a placed tool keeps, m. It covers rounding and the motion of the first tick; a larger
 /// distance would be visible.
-pub const CLEARANCE_M: f64 = 1e-4;
+const CLEARANCE_M: f64 = 1e-4;
 
 impl State {
     /// Whether the tool has room if it is displaced by `displacement_m`: every other body of its layer is at least
-    /// [`CLEARANCE_M`] away. The way there does not matter. False without a tool, and for a displacement that is not
+    /// 0.1 mm away. The way there does not matter. False without a tool, and for a displacement that is not
     /// finite. Real-time: for each piece of the tool, one look-up in the grid of the fixed pieces and one pass over the
     /// dynamic pieces; each piece whose box is near costs one distance query.
     pub fn has_room(&self, scene: &Scene, workspace: &mut Workspace, displacement_m: Vector2<f64>) -> bool {
