@@ -1,8 +1,9 @@
 //! Drawings of planar scenes and plots, as SVG and PNG.
 //!
 //! [`view::SceneView`] is the appearance of a scene: one [`outline`] and [`colour`] per body. [`placement::Placement`]
-//! is the pose of a body, and [`touch`] finds the bodies that the tool touches. [`compose`] lays out a scene on a page
-//! with names ([`labels`]) and a scale bar. The result is a [`drawing::Drawing`], which [`svg`] and [`png`] write.
+//! is the pose of a body, and [`touch`] finds the bodies that the tool touches. [`follower`] moves the bodies to their
+//! poses in the newest snapshot and describes the hand's activity. [`compose`] lays out a scene on a page with names
+//! ([`labels`]) and a scale bar. The result is a [`drawing::Drawing`], which [`svg`] and [`png`] write.
 //! [`log_plot`] draws curves on logarithmic axes. The font is compiled in ([`letters`]), so that pictures are the same
 //! on every machine.
 //!
@@ -24,6 +25,7 @@ pub mod bounds;
 pub mod colour;
 pub mod compose;
 pub mod drawing;
+pub mod follower;
 pub mod labels;
 pub mod letters;
 pub mod log_plot;

@@ -5,8 +5,8 @@ use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;
 use haptic_loop::snapshot::Snapshot;
 use haptic_realtime::runner::LoopTiming;
+use haptic_terminal::{Screen, UserAction};
 use hapticd::cli::InputArguments;
-use hapticd::terminal::{Screen, UserAction};
 use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,6 @@
-//! Command-line arguments.
+//! Command-line arguments. [`values`] parses the values of options.
+
+mod values;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -8,14 +10,9 @@ use haptic_config::profile::DEFAULT_LISTEN;
 use haptic_config::setup::FileNames;
 use haptic_emulator::emergency_stop::PlannedStop;
 use haptic_emulator::emulators::{EMULATORS, Emulator};
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-
-/// Longest accepted duration, s: more than a hundred days. A larger value is probably a typo.
-const MAX_SECONDS: f64 = 1e7;
-/// Longest accepted delay, ms: nearly three hours. A larger value is probably a typo.
-const MAX_MILLISECONDS: f64 = 1e7;
+use values::{above_zero, address, fraction, milliseconds, seconds, seconds_above_zero};
 
 /// A hard real-time haptic rendering daemon for virtual planar objects.
 ///
@@ -452,61 +449,4 @@ pub struct ExportArguments {
     /// Write the recorded profile, scene, device and hand to a folder, and print the command that uses them.
     #[arg(long, value_name = "FOLDER")]
     pub files: Option<PathBuf>,
-}
-
-/// Error for a rejected value of an option. The message states which values are accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ValueError {
-    Fraction,
-    Address,
-    AboveZero,
-    Seconds,
-    SecondsAboveZero,
-    Milliseconds,
-}
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fraction => f.write_str("give a fraction from 0 to 1, e.g. 0.01 for one in a hundred"),
-            Self::Address => f.write_str("give an address and a port, e.g. 127.0.0.1:8520"),
-            Self::AboveZero => f.write_str("give a number above zero, e.g. 60"),
-            Self::Seconds => write!(f, "give a number of seconds from 0 to {MAX_SECONDS:e}, e.g. 2.5"),
-            Self::SecondsAboveZero => {
-                write!(f, "give a number of seconds above 0, up to {MAX_SECONDS:e}, e.g. 10")
-            }
-            Self::Milliseconds => write!(f, "give a number of milliseconds from 0 to {MAX_MILLISECONDS:e}, e.g. 2"),
-        }
-    }
-}
-
-impl std::error::Error for ValueError {}
-
-fn number(text: &str, is_valid: impl Fn(f64) -> bool, error: ValueError) -> Result<f64, ValueError> {
-    text.parse().ok().filter(|&number| is_valid(number)).ok_or(error)
-}
-
-fn fraction(text: &str) -> Result<f64, ValueError> {
-    number(text, |fraction| (0.0..=1.0).contains(&fraction), ValueError::Fraction)
-}
-
-fn above_zero(text: &str) -> Result<f64, ValueError> {
-    number(text, |number| number > 0.0 && number.is_finite(), ValueError::AboveZero)
-}
-
-fn seconds(text: &str) -> Result<f64, ValueError> {
-    number(text, |seconds| (0.0..=MAX_SECONDS).contains(&seconds), ValueError::Seconds)
-}
-
-/// Parses the duration of a measurement. Zero is rejected, because an empty result would look like a good one.
-fn seconds_above_zero(text: &str) -> Result<f64, ValueError> {
-    number(text, |seconds| seconds > 0.0 && seconds <= MAX_SECONDS, ValueError::SecondsAboveZero)
-}
-
-fn milliseconds(text: &str) -> Result<f64, ValueError> {
-    number(text, |milliseconds| (0.0..=MAX_MILLISECONDS).contains(&milliseconds), ValueError::Milliseconds)
-}
-
-fn address(text: &str) -> Result<SocketAddr, ValueError> {
-    text.parse().map_err(|_| ValueError::Address)
 }

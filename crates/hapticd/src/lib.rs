@@ -2,8 +2,8 @@
 //!
 //! [`cli`] defines the arguments. [`commands`] has one file per command, except `snapshot` ([`still`]). `haptic-config`
 //! reads the files, [`hardware`] opens the device, [`realtime_setup`] starts the real-time thread, [`daemon`] runs and
-//! supervises the loop on it, [`viewer`] and [`terminal`] show it, and [`control`] contains the parts shared by daemon
-//! and viewer.
+//! supervises the loop on it, [`viewer`] and `haptic-terminal` show it, and [`control`] contains the parts shared by
+//! daemon and viewer.
 #![forbid(unsafe_code)]
 
 pub mod admission;
@@ -14,7 +14,6 @@ pub mod daemon;
 pub mod failure;
 pub mod figures;
 pub mod file_use;
-pub mod follower;
 pub mod golden;
 pub mod hardware;
 pub mod log;
@@ -24,7 +23,6 @@ pub mod status;
 pub mod still;
 pub mod stopwatch;
 pub mod summary;
-pub mod terminal;
 pub mod trace;
 pub mod tuning;
 pub mod verdict;

@@ -21,7 +21,7 @@ const DEFAULT_FILTER: &str = "warn,hapticd=info";
 /// default is `warn,hapticd=info`.
 pub fn start(format: LogFormat) {
     let filter = selected(std::env::var("RUST_LOG").ok().as_deref()).or(filter_fn(is_for_user));
-    let lines = fmt::layer().with_writer(crate::terminal::log_lines::writer);
+    let lines = fmt::layer().with_writer(haptic_terminal::log_lines::writer);
     let started = match format {
         LogFormat::Text => {
             registry().with(lines.with_ansi(std::io::stderr().is_terminal()).with_filter(filter)).try_init()

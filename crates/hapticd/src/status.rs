@@ -1,10 +1,10 @@
 //! Status of a running daemon: a live picture on a terminal, log lines elsewhere.
 
 use crate::log;
-use crate::terminal::{Screen, UserAction};
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_realtime::runner::LoopTiming;
+use haptic_terminal::{Screen, UserAction};
 use std::time::{Duration, Instant};
 
 /// Interval between status log lines.

@@ -11,11 +11,11 @@ use crate::realtime_setup::signals::Signals;
 use crate::realtime_setup::{LoopResult, RealtimeLoop};
 use crate::status::Status;
 use crate::summary::Summary;
-use crate::terminal::UserAction;
 use haptic_loop::black_box::BlackBox;
 use haptic_loop::fault::{Fault, FaultRecord};
 use haptic_realtime::exchange::{LatestReader, TrySendError};
 use haptic_realtime::runner::{LoopExit, LoopTiming};
+use haptic_terminal::UserAction;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 

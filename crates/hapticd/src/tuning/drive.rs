@@ -1,6 +1,5 @@
 //! Runs a measurement: in virtual time on a simulated device, in real time on hardware.
 
-use super::console::Console;
 use crate::failure::Failure;
 use crate::figures::TICKS_PER_SECOND;
 use crate::realtime_setup::rights::Rights;
@@ -10,6 +9,7 @@ use haptic_device::{Device, Effort, Health, MonotonicNs, PacedDevice, Reading};
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::runner::{LoopExit, Wake};
 use haptic_realtime::thread::ThreadRequest;
+use haptic_terminal::console::Console;
 use haptic_tuning::measurement::{End, Measurement, run_in_virtual_time};
 use nalgebra::Vector2;
 use std::ops::ControlFlow;

@@ -1,6 +1,6 @@
 //! Turns snapshots into observations for the viewer, on the supervisor's thread.
 
-use crate::follower::SceneFollower;
+use haptic_draw::follower::SceneFollower;
 use haptic_draw::view::SceneView;
 use haptic_loop::fault::FaultRecord;
 use haptic_loop::snapshot::Snapshot;

@@ -1,7 +1,7 @@
 //! Paints a scene on a canvas, to scale.
 
-use super::canvas::Canvas;
-use super::frame::Frame;
+use crate::canvas::Canvas;
+use crate::frame::Frame;
 use haptic_draw::bounds::Bounds;
 use haptic_draw::colour::Rgb;
 use haptic_draw::placement::Placement;

@@ -1,8 +1,8 @@
 //! Renders a frame as text: title, picture, caption and figures, for any terminal size.
 
-use super::canvas::Canvas;
-use super::frame::{FIGURES, Frame};
-use super::paint::paint;
+use crate::canvas::Canvas;
+use crate::frame::{FIGURES, Frame};
+use crate::paint::paint;
 use haptic_draw::colour::Rgb;
 use haptic_draw::view::SceneView;
 use haptic_loop::engagement::Phase;

@@ -49,12 +49,12 @@ fn hold(lines: &mut VecDeque<String>, text: &str) {
 }
 
 /// Starts holding back lines.
-pub(super) fn begin() {
+pub(crate) fn begin() {
     *held() = Some(VecDeque::new());
 }
 
 /// Writes the held lines to standard error and stops holding back lines.
-pub(super) fn end() {
+pub(crate) fn end() {
     let lines = held().take().unwrap_or_default();
     for line in lines {
         eprintln!("{line}");
@@ -62,7 +62,7 @@ pub(super) fn end() {
 }
 
 /// Returns the newest held line without escape sequences, if any.
-pub(super) fn newest() -> Option<String> {
+pub(crate) fn newest() -> Option<String> {
     held().as_ref().and_then(|lines| lines.back().map(|line| without_escapes(line)))
 }
 

@@ -1,8 +1,8 @@
 //! Captions that describe the hand's activity, derived from measured values.
 
-use haptic_draw::placement::Placement;
-use haptic_draw::touch::touched;
-use haptic_draw::view::SceneView;
+use crate::placement::Placement;
+use crate::touch::touched;
+use crate::view::SceneView;
 use haptic_loop::engagement::Phase;
 use haptic_loop::report::TickReport;
 

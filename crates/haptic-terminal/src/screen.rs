@@ -1,8 +1,8 @@
 //! Takes over the terminal for the picture and restores it, however the run ends.
 
-use super::frame_builder::FrameBuilder;
-use super::log_lines;
-use super::render::render;
+use crate::frame_builder::FrameBuilder;
+use crate::log_lines;
+use crate::render::render;
 use haptic_draw::colour::Rgb;
 use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;

@@ -1,8 +1,8 @@
 //! Builds frames from snapshots: poses, caption, tick rate and figures.
 
-use super::frame::{Figures, Frame};
-use crate::follower::SceneFollower;
+use crate::frame::{Figures, Frame};
 use haptic_draw::bounds::Bounds;
+use haptic_draw::follower::SceneFollower;
 use haptic_draw::view::SceneView;
 use haptic_loop::report::TickReport;
 use haptic_loop::snapshot::Snapshot;

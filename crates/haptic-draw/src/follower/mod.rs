@@ -2,8 +2,8 @@
 
 pub mod narrator;
 
-use haptic_draw::placement::Placement;
-use haptic_draw::view::SceneView;
+use crate::placement::Placement;
+use crate::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::math::rotate;
 use nalgebra::Vector2;
