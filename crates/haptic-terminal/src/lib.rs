@@ -24,7 +24,7 @@
 //! let frame = builder.observe(&snapshot, &LoopTiming::default(), None);
 //! assert_eq!(frame.caption, "this scene has no tool");
 //! let picture = render(builder.view(), &frame, Rect::new(0, 0, 80, 24));
-//! assert!(picture.content.iter().any(|cell| cell.symbol() == "⣿"));
+//! assert!(picture.content.iter().any(|cell| ("⠁"..="⣿").contains(&cell.symbol())), "the ball has braille dots");
 //! # Ok::<(), haptic_planar::scene::SceneError>(())
 //! ```
 #![forbid(unsafe_code)]
