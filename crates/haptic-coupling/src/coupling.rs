@@ -158,6 +158,7 @@ impl Coupling {
     }
 
     /// Returns the coupling input of this tick, with the hand now at `hand_m` (world frame). Real-time: constant.
+    #[inline]
     pub fn input(&mut self, hand_m: Vector2<f64>) -> CouplingInput {
         self.input_at(if self.has_offset() { hand_m + self.offset_m * self.remaining } else { hand_m })
     }
@@ -174,6 +175,7 @@ impl Coupling {
         self.input_at(held_m)
     }
 
+    #[inline]
     fn input_at(&mut self, hand_m: Vector2<f64>) -> CouplingInput {
         let hand_before_m = self.before_m.replace(hand_m).unwrap_or(hand_m);
         let RampPoint { gains, max_force_n } = self.now();

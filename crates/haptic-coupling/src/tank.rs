@@ -34,6 +34,7 @@ mod settings;
 pub use settings::{Passivity, StoredEnergy, TankSettings};
 
 use account::{AccountSettings, AxisLine, AxisWork};
+use haptic_planar::math::{larger, smaller};
 use nalgebra::Vector2;
 use sent::SentForces;
 
@@ -152,6 +153,7 @@ impl Tank {
 
     /// Records that `elapsed_s` passed without a new reading. The force continues to act, and the next reading accounts
     /// for it. Real-time: constant.
+    #[inline]
     pub fn skip_reading(&mut self, elapsed_s: f64) {
         self.sent.advance(elapsed_s);
         self.impulse_n_s += self.sent.newest_n * elapsed_s;
@@ -160,6 +162,7 @@ impl Tank {
     /// Returns the part of a force that the energy covers and stores it as the acting force. `load_n` is the weight of
     /// the tool: the force is first reduced towards the part of the weight that the hand carries, then towards zero.
     /// Real-time: constant.
+    #[inline(always)]
     pub fn admit(&mut self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let admitted_n = match self.passivity {
             Passivity::Tank => self.limit_by_level(self.limit_by_near(force_n, load_n)),
@@ -184,9 +187,13 @@ impl Tank {
 
     /// Limits the part of a force beyond the carried weight to what N covers.
     fn limit_by_near(&self, force_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
+        let squared = self.near_limit_squared();
+        // The excess is at most the force itself.
+        if force_n.norm_squared() <= squared {
+            return force_n;
+        }
         let carried_n = project_onto_segment(load_n, force_n);
         let excess_n = force_n - carried_n;
-        let squared = self.near_limit_squared();
         if excess_n.norm_squared() <= squared { force_n } else { carried_n + clamp_norm(excess_n, squared.sqrt()) }
     }
 
@@ -198,6 +205,7 @@ impl Tank {
 
     /// Scales a force down to what S covers. S covers Δ|f|₁ in addition, so that it can also cover the unknown position:
     /// an empty tank then leaves a small constant force instead of losing all energy to the encoder steps.
+    #[inline]
     fn limit_by_level(&self, force_n: Vector2<f64>) -> Vector2<f64> {
         let position_j = self.account.encoder_step_m * (force_n.x.abs() + force_n.y.abs());
         if self.price_j(force_n) + position_j <= self.level_j {
@@ -413,16 +421,6 @@ fn fraction_of(part: Vector2<f64>, whole: Vector2<f64>) -> f64 {
     if part_squared >= whole_squared { 1.0 } else { (part_squared / whole_squared).sqrt() }
 }
 
-/// Returns the larger of two numbers, or the second if the first is NaN, in one instruction; `f64::max` takes five.
-fn larger(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
-}
-
-/// Returns the smaller of two numbers, or the second if the first is NaN, in one instruction.
-fn smaller(a: f64, b: f64) -> f64 {
-    if a < b { a } else { b }
-}
-
 /// Returns the point of the segment from zero to `end` that is nearest to `point`. Real-time: constant.
 pub fn project_onto_segment(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f64> {
     let (along, length_squared) = (point.dot(&end), end.norm_squared());
@@ -435,10 +433,15 @@ pub fn project_onto_segment(end: Vector2<f64>, point: Vector2<f64>) -> Vector2<f
     }
 }
 
+/// Scales a vector to `length`.
+#[cold]
+fn scale_to_norm(vector: Vector2<f64>, length: f64) -> Vector2<f64> {
+    vector * (length / vector.norm_squared().sqrt())
+}
+
 /// Limits the length of a vector to `longest`, keeping its direction. Real-time: constant.
 pub fn clamp_norm(vector: Vector2<f64>, longest: f64) -> Vector2<f64> {
-    let length_squared = vector.norm_squared();
-    if length_squared <= longest * longest { vector } else { vector * (longest / length_squared.sqrt()) }
+    if vector.norm_squared() <= longest * longest { vector } else { scale_to_norm(vector, longest) }
 }
 
 #[cfg(test)]

@@ -89,20 +89,20 @@ impl Path {
     pub fn follow(&mut self, time_s: f64) -> Vector2<f64> {
         let time_s = self.time_in_rows(time_s);
         let has_passed = self.rows.get(self.cursor).is_some_and(|row| row[0] <= time_s);
-        let next = self.cursor + usize::from(has_passed);
-        self.cursor = if self.is_row_after(next, time_s) { next } else { self.row_after(time_s) };
+        self.cursor += usize::from(has_passed);
+        if let Some([before, after]) = self.rows.get(self.cursor.wrapping_sub(1)..).and_then(<[_]>::first_chunk)
+            && before[0] <= time_s
+            && time_s < after[0]
+        {
+            return between(before, after, time_s);
+        }
+        self.cursor = self.row_after(time_s);
         self.interpolate(self.cursor, time_s)
     }
 
     /// Index of the first row later than `time_s`.
     fn row_after(&self, time_s: f64) -> usize {
         self.rows.partition_point(|row| row[0] <= time_s)
-    }
-
-    fn is_row_after(&self, index: usize, time_s: f64) -> bool {
-        let follows =
-            index.checked_sub(1).is_none_or(|before| self.rows.get(before).is_some_and(|row| row[0] <= time_s));
-        follows && self.rows.get(index).is_none_or(|row| row[0] > time_s)
     }
 
     fn interpolate(&self, after: usize, time_s: f64) -> Vector2<f64> {

@@ -40,11 +40,16 @@ impl BlackBox {
         Self { rows, newest: 0, written: 0 }
     }
 
-    /// Advances to the next row and returns it for writing. The row still holds an old report. Real-time: constant.
+    /// The row after the newest one, for writing. It holds an old report and counts only after [`Self::commit`].
+    /// Real-time: constant.
     pub fn next_row(&mut self) -> &mut TickReport {
+        &mut self.rows[on_ring(self.newest + 1)]
+    }
+
+    /// Makes the next row the newest one. Real-time: constant.
+    pub fn commit(&mut self) {
         self.newest = on_ring(self.newest + 1);
         self.written += 1;
-        self.latest_mut()
     }
 
     /// The newest row. Real-time: constant.
@@ -86,7 +91,7 @@ impl BlackBoxRecorder {
         Self { running, spare, full: None, aftermath: None }
     }
 
-    /// Advances to the next row and returns it for writing. Real-time: constant.
+    /// The row after the newest one, for writing. Real-time: constant.
     pub(crate) fn next_row(&mut self) -> &mut TickReport {
         self.running.next_row()
     }
@@ -101,8 +106,9 @@ impl BlackBoxRecorder {
         self.running.latest_mut()
     }
 
-    /// Completes the newest row. Sets the box aside once the ticks after a fault are recorded. Real-time: constant.
+    /// Makes the next row the newest one. Sets the box aside once the ticks after a fault are recorded. Real-time: constant.
     pub(crate) fn commit(&mut self) {
+        self.running.commit();
         if self.aftermath.is_some() || self.latest().fault.is_some() {
             self.commit_aftermath();
         }
@@ -156,6 +162,7 @@ mod tests {
 
     fn record(black_box: &mut BlackBox, report: TickReport) {
         *black_box.next_row() = report;
+        black_box.commit();
     }
 
     fn write(recorder: &mut BlackBoxRecorder, report: TickReport) {

@@ -99,7 +99,13 @@ impl Engagement {
     }
 
     /// Advances by one tick and returns the fraction of the force for that tick. Real-time: constant.
+    #[inline(always)]
     pub fn advance(&mut self) -> f64 {
+        // Nearly every tick.
+        if self.fraction >= 1.0 && self.recovered >= 1.0 { 1.0 } else { self.ramp() }
+    }
+
+    fn ramp(&mut self) -> f64 {
         if self.recovered < 1.0 {
             self.recovered = (self.recovered + TICK_S / RECOVERY_S).min(1.0);
         }

@@ -341,6 +341,7 @@ impl Guard {
         slewed(self.tank.acting_force_n(), ramped_n, self.slew_n_per_tick)
     }
 
+    #[inline(always)]
     fn limit_by_energy(&mut self, allowed_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let paid_n = self.tank.admit(allowed_n, load_n);
         self.counters.cut += u64::from(paid_n != allowed_n);
@@ -409,6 +410,10 @@ fn slew_n_per_tick(safety: &Safety) -> f64 {
 /// Returns the force nearest to `wanted_n` that is at most `rise_n` away from the segment between zero and `last_n`. A
 /// fall along the segment is not limited. Real-time: constant.
 fn slewed(last_n: Vector2<f64>, wanted_n: Vector2<f64>, rise_n: f64) -> Vector2<f64> {
+    // The rise is at most the force itself.
+    if wanted_n.norm_squared() <= rise_n * rise_n {
+        return wanted_n;
+    }
     let fallen_n = project_onto_segment(last_n, wanted_n);
     let rise = wanted_n - fallen_n;
     if rise.norm_squared() <= rise_n * rise_n { wanted_n } else { fallen_n + clamp_norm(rise, rise_n) }

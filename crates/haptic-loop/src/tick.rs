@@ -110,18 +110,19 @@ impl HapticLoop {
         let stands_still =
             is_off && self.world.scene.tool.is_some() || self.pause == Some(0) || self.guard.is_stopped();
         let shrunk_m = self.shrink_offset();
-        let felt = if stands_still { self.felt_at_rest() } else { self.advance(hand_m) };
-        let offset_j = -felt.force_on_hand_n.dot(&shrunk_m);
-        let request = self.request(&felt, offset_j, periods);
+        if stands_still {
+            self.stand_still();
+        } else {
+            self.advance(hand_m);
+        }
+        let request = self.request(shrunk_m, periods);
         let admission = self.guard.admit(&request, &hand);
         let sent = self.device.write(Effort { force_n: admission.force_n }, now);
         self.guard.acknowledge(sent);
         self.ticks += 1;
-        let row = self.recorder.next_row();
-        (row.tick, row.now, row.skipped) = (self.ticks, now, skipped);
-        (row.reading, row.felt, row.sent) = (reading, felt, sent);
+        let row = self.fill_report(&hand, &admission);
+        (row.now, row.skipped, row.reading, row.sent) = (now, skipped, reading, sent);
         row.hand_m = hand_m.unwrap_or_else(Vector2::zeros);
-        self.fill_report(&hand, &admission);
         self.recorder.commit();
         self.publish();
         self.recorder.latest()
@@ -206,10 +207,11 @@ impl HapticLoop {
         self.guard.tank_lowest_j()
     }
 
-    /// Returns the output of a tick in which the world stands still: the last one, without forces.
-    fn felt_at_rest(&self) -> StepOutput {
-        let (last, energy) = (&self.recorder.latest().felt, self.world.state.energy);
-        StepOutput { force_on_hand_n: Vector2::zeros(), tool_normal_n: 0.0, tool_tangent_n: 0.0, energy, ..*last }
+    /// Starts the report of a tick in which the world stands still. Its output is the last one, without forces.
+    fn stand_still(&mut self) {
+        let (last, energy) = (self.recorder.latest().felt, self.world.state.energy);
+        self.recorder.next_row().felt =
+            StepOutput { force_on_hand_n: Vector2::zeros(), tool_normal_n: 0.0, tool_tangent_n: 0.0, energy, ..last };
     }
 
     /// Shrinks the offset of the coupling while the force ramps up, and returns its displacement, m.
@@ -221,11 +223,11 @@ impl HapticLoop {
         }
     }
 
-    /// Advances the world by one tick, or a paused one by one of its single ticks.
-    fn advance(&mut self, hand_m: Option<Vector2<f64>>) -> StepOutput {
+    /// Advances the world by one tick, or a paused one by one of its single ticks, and starts the report of the tick.
+    fn advance(&mut self, hand_m: Option<Vector2<f64>>) {
         let input = self.world.scene.tool.and_then(|_| self.input(hand_m));
         self.pause = self.pause.map(|left| left - 1);
-        self.world.advance(input.as_ref())
+        self.world.advance(input.as_ref(), &mut self.recorder.next_row().felt);
     }
 
     /// Returns the coupling input; `None` before the first reading. Advances the ramp of the gains as far as the tank
@@ -244,8 +246,10 @@ impl HapticLoop {
         Some(self.coupling.input(hand_m))
     }
 
-    /// Returns the force request for the guard. Its force is zero during a pause, even in single ticks.
-    fn request(&self, felt: &StepOutput, offset_j: f64, periods: u32) -> ForceRequest {
+    /// Returns the force request for the guard, in a tick in which the offset of the coupling moved by `shrunk_m`. Its
+    /// force is zero during a pause, even in single ticks.
+    fn request(&mut self, shrunk_m: Vector2<f64>, periods: u32) -> ForceRequest {
+        let felt = &self.recorder.next_row().felt;
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         ForceRequest {
             force_n: self.mapping.force_to_device(force_n),
@@ -253,25 +257,31 @@ impl HapticLoop {
             stored: self.world.stored(&felt.energy),
             pairs_dropped: felt.pairs_dropped,
             periods,
-            offset_j,
+            offset_j: -felt.force_on_hand_n.dot(&shrunk_m),
         }
     }
 
-    /// Fills in the fields of the report that [`Self::tick`] has not set. It must set all of them, because the row
-    /// still contains an old report.
-    fn fill_report(&mut self, hand: &HandReading, admission: &Admission) {
-        let (world, row) = (&self.world, self.recorder.latest_mut());
+    /// Fills in the fields of the report that [`Self::advance`] has not set and [`Self::tick`] does not set, and returns
+    /// the report. Together they must set all of them, because the row still contains an old report.
+    #[inline(always)]
+    fn fill_report(&mut self, hand: &HandReading, admission: &Admission) -> &mut TickReport {
+        let (world, row) = (&self.world, self.recorder.next_row());
+        row.tick = self.ticks;
         let tool = world.scene.tool.and_then(|tool| world.state.bodies.get(tool.body));
         row.tool = tool.copied().unwrap_or_else(BodyState::at_rest);
         row.force_n = self.mapping.force_to_world(admission.force_n);
         row.effort_n = admission.force_n;
         row.tank_j = self.guard.tank_j();
         row.fraction = self.guard.fraction();
-        let is_pressed = matches!(hand.validity, Validity::Faulted(Fault::Device(FaultCode::EmergencyStop)));
-        row.phase = if is_pressed { Phase::Stopped } else { self.guard.phase() };
-        row.stale = matches!(hand.validity, Validity::Stale | Validity::Faulted(Fault::Lost { .. }));
+        (row.phase, row.stale) = match hand.validity {
+            Validity::Good => (self.guard.phase(), false),
+            Validity::Stale | Validity::Faulted(Fault::Lost { .. }) => (self.guard.phase(), true),
+            Validity::Faulted(Fault::Device(FaultCode::EmergencyStop)) => (Phase::Stopped, false),
+            Validity::Faulted(_) => (self.guard.phase(), false),
+        };
         row.paused = self.pause.is_some();
         row.fault = admission.fault;
+        row
     }
 
     fn publish(&mut self) {

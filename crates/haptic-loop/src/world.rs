@@ -58,9 +58,9 @@ impl World {
         Self { hand: demonstration(&self.scene, &self.state, hand), ..self }
     }
 
-    /// Advances the world by one tick. Real-time: bounded by the scene's capacities.
-    pub fn advance(&mut self, input: Option<&CouplingInput>) -> StepOutput {
-        self.state.advance(&self.scene, &mut self.workspace, input)
+    /// Advances the world by one tick and writes the output. Real-time: bounded by the scene's capacities.
+    pub fn advance(&mut self, input: Option<&CouplingInput>, output: &mut StepOutput) {
+        self.state.advance_into(&self.scene, &mut self.workspace, input, output);
     }
 
     /// Whether the tool has room if it is displaced by `displacement_m`. Real-time: bounded by the scene.

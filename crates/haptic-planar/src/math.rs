@@ -1,10 +1,22 @@
-//! Cross products, rotations and distances in the plane.
+//! Comparisons, cross products, rotations and distances in the plane.
 
 use nalgebra::Vector2;
 
 /// Largest angle whose sine and cosine are computed by polynomials, rad. The truncation error is below 1e-18 up to this
 /// angle.
 const SMALL_RAD: f64 = 0.1;
+
+/// Returns the larger of two numbers, or the second if the first is NaN, in one instruction; `f64::max` takes five.
+#[inline]
+pub fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// Returns the smaller of two numbers, or the second if the first is NaN, in one instruction.
+#[inline]
+pub fn smaller(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
 
 /// Returns the z-component of a × b: positive when `b` is anticlockwise of `a`. Swapping the arguments negates the
 /// result exactly, so two tests of the same angle never contradict each other.

@@ -1,6 +1,7 @@
 //! Extremes and totals of a run, collected tick by tick.
 
 use haptic_loop::report::TickReport;
+use haptic_planar::math::larger;
 
 /// Ticks per second.
 pub const TICKS_PER_SECOND: f64 = 1000.0;
@@ -41,11 +42,6 @@ impl RunExtremes {
         self.engaged += u64::from(report.fraction > 0.0);
         self.energy_gain_max_j = larger(felt.energy.gain_max_j, self.energy_gain_max_j);
     }
-}
-
-/// Returns the larger number, in one instruction. `f64::max` needs five to handle NaN, which no report contains.
-fn larger(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
 }
 
 /// Converts seconds to ticks, rounded to the nearest tick.

@@ -21,7 +21,7 @@
 //! energy is lost to the uncertainty.
 
 use super::sent::Span;
-use super::{larger, smaller};
+use haptic_planar::math::{larger, smaller};
 
 /// Constants of the account, from the settings of the tank.
 #[derive(Clone, Copy, Debug, PartialEq)]

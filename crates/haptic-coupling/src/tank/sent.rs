@@ -4,7 +4,7 @@
 //! the delay may be anything and may vary. Every replaced command therefore stays in the account for t_d. At each
 //! instant the force lies in the range of the commands that may act, and its square is at most their largest square.
 
-use super::{larger, smaller};
+use haptic_planar::math::{larger, smaller};
 use nalgebra::Vector2;
 
 /// Largest number of groups of replaced commands. Up to four periods of delay, each command has a group of its own. With
@@ -59,6 +59,13 @@ impl Span {
         high_n_s: Vector2::new(0.0, 0.0),
         squares_n2_s: 0.0,
     };
+
+    /// Returns the span of one force.
+    #[inline(always)]
+    fn constant(force_n: Vector2<f64>, elapsed_s: f64) -> Self {
+        let (impulse_n_s, squares_n2_s) = (force_n * elapsed_s, square(&force_n).sum() * elapsed_s);
+        Self { elapsed_s, low_n: force_n, high_n: force_n, low_n_s: impulse_n_s, high_n_s: impulse_n_s, squares_n2_s }
+    }
 
     /// Starts a new span, without forgetting the ranges of an empty one, which are not used.
     pub(super) fn clear(&mut self) {
@@ -143,21 +150,29 @@ impl SentForces {
         self.is_held = true;
     }
 
-    /// Lets `elapsed_s` pass. Each older group widens the range of the force for as long as it may act. Real-time: at
-    /// most [`MAX_GROUPS`] groups.
+    /// Lets `elapsed_s` pass. Real-time: at most [`MAX_GROUPS`] groups.
+    #[inline(always)]
     pub(super) fn advance(&mut self, elapsed_s: f64) {
         self.commit();
         self.due_s = larger(self.due_s - elapsed_s, 0.0);
-        let mut squares = square(&self.newest_n);
-        let mut span = Span {
-            elapsed_s,
-            low_n: self.newest_n,
-            high_n: self.newest_n,
-            low_n_s: self.newest_n * elapsed_s,
-            high_n_s: self.newest_n * elapsed_s,
-            squares_n2_s: squares.sum() * elapsed_s,
-        };
         self.excess_n2_s = 0.0;
+        let mut span = Span::constant(self.newest_n, elapsed_s);
+        if self.groups > 0 {
+            self.add_replaced(&mut span);
+        }
+        if self.span.elapsed_s > 0.0 {
+            self.span.append(&span);
+        } else {
+            self.span = span;
+        }
+    }
+
+    /// Adds the replaced commands to a span of the newest one. Each older group widens the range of the force for as long
+    /// as it may act.
+    #[inline(never)]
+    fn add_replaced(&mut self, span: &mut Span) {
+        let elapsed_s = span.elapsed_s;
+        let mut squares = square(&self.newest_n);
         let mut groups = 0;
         for group in &mut self.replaced[..self.groups] {
             let acting_s = smaller(group.left_s, elapsed_s);
@@ -174,15 +189,11 @@ impl SentForces {
             groups += usize::from(group.left_s > ROUNDING_S);
         }
         self.groups = groups;
-        if self.span.elapsed_s > 0.0 {
-            self.span.append(&span);
-        } else {
-            self.span = span;
-        }
     }
 
     /// Makes the force of this tick the newest command. A device that is served less often than every tick holds a
     /// command until it is due; a command that is due but not sent leaves the last one for another period.
+    #[inline(always)]
     fn commit(&mut self) {
         if !self.is_held || self.due_s <= ROUNDING_S {
             self.due_s = self.period_s;

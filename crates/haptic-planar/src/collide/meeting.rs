@@ -146,7 +146,7 @@ pub fn next_meeting(a: &PairSide, b: &PairSide, horizon_s: f64, budget: &mut Mee
 /// Returns the contact in its present poses of a pair that meets within `soon_s`.
 pub fn contact_at_meeting(a: &PairSide, b: &PairSide, soon_s: f64) -> Option<ContactGeometry> {
     let speed = (b.velocity_m_per_s - a.velocity_m_per_s).norm() + rotation_speed(a, b);
-    collide(a, b, Near::within(2.0 * TARGET_GAP_M + soon_s * speed), &mut FeatureCache::default())
+    collide(a, b, &Near::within(2.0 * TARGET_GAP_M + soon_s * speed), &mut FeatureCache::default())
 }
 
 /// Whether the circles around the centres of mass of both bodies stay apart.

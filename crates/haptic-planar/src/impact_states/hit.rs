@@ -92,7 +92,7 @@ impl Tick<'_> {
             angular_velocity_rad_per_s: self.solver_bodies.all[pair.bodies[which] as usize].angular_velocity,
         };
         let mut track = pair.features;
-        collide(&side(0), &side(1), Near::within(margin_m), &mut track)
+        collide(&side(0), &side(1), &Near::within(margin_m), &mut track)
             .map(|geometry| (geometry, [poses[0].centre_m, poses[1].centre_m]))
     }
 

@@ -147,7 +147,7 @@ impl SolverBodies {
 
     /// Sets the velocities after a tick of gravity, v = v₀ + T g, and air drag, and resets the data of the last tick.
     /// Real-time: one pass over the dynamic bodies.
-    #[inline]
+    #[inline(always)]
     pub fn integrate_forces(&mut self, scene: &Scene, bodies: &[BodyState]) {
         for &i in &scene.dynamic_bodies {
             let solver_body = &mut self.all[i];

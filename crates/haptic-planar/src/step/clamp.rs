@@ -286,7 +286,7 @@ fn safe_fraction_after_impact(
 /// in these poses is not above `least_cosine`.
 fn may_have_crossed(before: [&PairSide; 2], after: [&PairSide; 2], least_cosine: f64) -> bool {
     let normal = |[a, b]: [&PairSide; 2]| {
-        collide(a, b, Near::within(f64::MAX), &mut FeatureCache::default()).map(|geometry| geometry.normal)
+        collide(a, b, &Near::within(f64::MAX), &mut FeatureCache::default()).map(|geometry| geometry.normal)
     };
     normal(before).zip(normal(after)).is_none_or(|(before, after)| before.dot(&after) <= least_cosine)
 }

@@ -4,6 +4,7 @@ use super::worst_case;
 use crate::collide::broad_phase::LookUps;
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, VelocityChange, collide};
 use crate::collide::toi::{FAST_M, ToiBudget, collide_after_rotation, collide_ahead};
+use crate::math::{larger, smaller};
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::FeatureCache;
@@ -102,7 +103,7 @@ fn require_aabbs_of_fast_body(
 /// Returns a neighbour's reach, at most [`MAX_NEIGHBOUR_REACH_M`].
 #[inline]
 fn capped(reach_m: f64) -> f64 {
-    if reach_m < MAX_NEIGHBOUR_REACH_M { reach_m } else { MAX_NEIGHBOUR_REACH_M }
+    smaller(reach_m, MAX_NEIGHBOUR_REACH_M)
 }
 
 /// Updates the near pairs for the required boxes.
@@ -123,19 +124,18 @@ pub(super) fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, worksp
     let solver_bodies = &workspace.solver_bodies;
     let loaded_tool = scene.tool.map(|tool| tool.body).filter(|&tool| had_contact_load[tool]).map(|tool| tool as u32);
     for (index, pair) in broad_phase.table.pairs_mut().iter_mut().enumerate() {
-        let side = |which: usize| {
-            let body = &solver_bodies.all[pair.bodies[which] as usize];
+        let [body_a, body_b] = pair.bodies.map(|body| &solver_bodies.all[body as usize]);
+        let side = |which: usize, body: &SolverBody| {
             PairSide::new(pair, which, scene, placed, bodies, (body.velocity, body.angular_velocity))
         };
-        let (a, b) = (side(0), side(1));
-        let [body_a, body_b] = pair.bodies.map(|body| &solver_bodies.all[body as usize]);
+        let (a, b) = (side(0, body_a), side(1, body_b));
         let reach = body_a.reach_m + body_b.reach_m;
-        let (reach_a, reach_b) = (body_a.neighbour_reach_m, body_b.neighbour_reach_m);
-        let neighbour_reach = capped(if reach_a > reach_b { reach_a } else { reach_b });
+        let neighbour_reach = capped(larger(body_a.neighbour_reach_m, body_b.neighbour_reach_m));
+        let margin_m = MARGIN_M + larger(MARGIN_FACTOR * smaller(reach, FAST_M), neighbour_reach);
         // Contact loads that are not known yet can push a body in a pile sideways.
-        let is_in_pile = pair.bodies.iter().any(|&body| had_contact_load[body as usize]);
+        let is_in_pile = body_a.had_contact_load || body_b.had_contact_load;
         let aside_m = if is_in_pile { neighbour_reach } else { 0.0 };
-        let mut near = Near { aside_m, had_contact_load: is_in_pile, ..Near::within(MARGIN_M + neighbour_reach) };
+        let mut near = Near { aside_m, had_contact_load: is_in_pile, ..Near::within(margin_m) };
         if is_in_pile {
             near.forced = pair.bodies.map(|body| {
                 let (forced, start) = (&solver_bodies.all[body as usize], &bodies[body as usize]);
@@ -150,7 +150,7 @@ pub(super) fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, worksp
         let mut found = if P::FORCED {
             worst_case::slowest_geometry(&a, &b, &mut budget)
         } else {
-            find_geometry(&a, &b, (near, reach), is_held_back, &mut pair.features, &mut budget, &mut centres)
+            find_geometry(&a, &b, (&near, reach), is_held_back, &mut pair.features, &mut budget, &mut centres)
         };
         match &mut found {
             Some(geometry) => {
@@ -175,7 +175,7 @@ pub(super) fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, worksp
 
 /// Returns the contact of a pair. If it is found in later poses than those of the start of the tick, sets `centres` to
 /// the centres of mass of the bodies in these poses. In this tick, the pair can close by `reach_m`; the margin in `near`
-/// covers what an impact can add.
+/// also covers what an impact can add.
 ///
 /// `is_held_back` marks the pairs of a tool that carried load in the last tick. Its velocity is that without contacts, in
 /// which a stiff coupling moves it by centimetres, while the contacts hold it back. The poses along that motion are never
@@ -185,7 +185,7 @@ pub(super) fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, worksp
 fn find_geometry(
     a: &PairSide,
     b: &PairSide,
-    (mut near, reach_m): (Near, f64),
+    (near, reach_m): (&Near, f64),
     is_held_back: bool,
     features: &mut FeatureCache,
     budget: &mut ToiBudget,
@@ -197,10 +197,6 @@ fn find_geometry(
     {
         *centres = centres_then;
         return Some(ahead);
-    }
-    let margin_m = MARGIN_M + MARGIN_FACTOR * if reach_m < FAST_M { reach_m } else { FAST_M };
-    if margin_m > near.margin_m {
-        near.margin_m = margin_m;
     }
     let mut geometry = collide(a, b, near, features);
     // A fast pair that stays apart may still close in the linear gaps of the start of the tick.

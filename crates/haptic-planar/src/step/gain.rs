@@ -73,6 +73,7 @@ pub(super) fn balance(
 /// Whether an island can have gained energy in this tick: there was an impact, a correction or a time of impact, the
 /// contacts were not solved exactly, the coupling force may not fit the motion of the tool, or the solves of its free
 /// motions were used up. A tick without any of these satisfies all its laws. `force` is the coupling force on the tool, world, N.
+#[inline(always)]
 pub(super) fn can_gain(
     workspace: &Workspace,
     impacts: &ImpactTotals,

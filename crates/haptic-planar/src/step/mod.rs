@@ -30,7 +30,7 @@ use displacement::integrate_displacements;
 use flight::{Flight, fly};
 use gain::{balance, can_gain, limit_correction, limit_gain};
 use nalgebra::Vector2;
-use output::output;
+use output::write_output;
 
 /// Energy that an island can gain in a tick with impacts before the tick is recomputed without restitution in that
 /// island, J.
@@ -44,9 +44,23 @@ impl State {
     /// Advances the world by one tick. Without an input, the tool is free. Real-time: bounded by the scene's
     /// capacities.
     pub fn advance(&mut self, scene: &Scene, workspace: &mut Workspace, input: Option<&CouplingInput>) -> StepOutput {
+        let mut output = StepOutput::default();
+        self.advance_into(scene, workspace, input, &mut output);
+        output
+    }
+
+    /// Does what [`Self::advance`] does and writes the output in place, because it is large. Real-time: bounded by the
+    /// scene's capacities.
+    pub fn advance_into(
+        &mut self,
+        scene: &Scene,
+        workspace: &mut Workspace,
+        input: Option<&CouplingInput>,
+        output: &mut StepOutput,
+    ) {
         match &mut workspace.impact_states {
-            None => step::<Ordinary>(scene, self, workspace, input),
-            Some(scratch) => impact_states::step(scene, self, scratch, input),
+            None => step::<Ordinary>(scene, self, workspace, input, output),
+            Some(scratch) => *output = impact_states::step(scene, self, scratch, input),
         }
     }
 }
@@ -59,7 +73,8 @@ fn step<P: Policy>(
     state: &mut State,
     workspace: &mut Workspace,
     input: Option<&CouplingInput>,
-) -> StepOutput {
+    output: &mut StepOutput,
+) {
     workspace.work = Work::default();
     workspace.solves_left = MAX_SOLVES;
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
@@ -87,7 +102,7 @@ fn step<P: Policy>(
     let coupling = coupling.as_ref().zip(input);
     let energy = TickEnergy { bodies, solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool };
     state.update_energy(scene, &energy);
-    output::<P>(scene, state, workspace, force_on_tool, &impacts)
+    write_output::<P>(scene, state, workspace, force_on_tool, &impacts, output);
 }
 
 /// Adds the coupling to the tool's velocity and mass. Without a coupling, the tool is free.

@@ -19,15 +19,16 @@ pub(super) const MAX_GAP_ERROR_M: f64 = 5e-6;
 /// Displacement in one tick above which a reported gap is found in the poses at the end of the tick, m.
 pub(super) const MAX_LINEAR_MOTION_M: f64 = FAST_M / 2.0;
 
-/// Returns the output of the step: force on the hand, contacts, penetration and energy balance.
+/// Writes the output of the step: force on the hand, contacts, penetration and energy balance.
 #[inline]
-pub(super) fn output<P: Policy>(
+pub(super) fn write_output<P: Policy>(
     scene: &Scene,
     state: &State,
     workspace: &mut Workspace,
     force_on_tool: Vector2<f64>,
     impacts: &ImpactTotals,
-) -> StepOutput {
+    output: &mut StepOutput,
+) {
     let (mut all, mut of_tool) = (ContactTotals::default(), ContactTotals::default());
     let (mut tool_normal, mut tool_tangent) = (0.0, 0.0);
     let any_curved = workspace.may_have_curved_motions && find_curved_motions(scene, workspace) || P::FORCED;
@@ -57,8 +58,8 @@ pub(super) fn output<P: Policy>(
     if any_curved {
         add_true_penetration::<P>(scene, state, workspace, &mut all, &mut of_tool);
     }
-    // Created last: the output is large, and changing it after its creation would copy it.
-    StepOutput {
+    // Written at once and in place, because it is large.
+    *output = StepOutput {
         force_on_hand_n: -force_on_tool,
         tool_contacts: of_tool.loaded,
         tool_penetration_m: of_tool.penetration_m,
@@ -69,7 +70,7 @@ pub(super) fn output<P: Policy>(
         impacts: impacts.count,
         pairs_dropped: workspace.look_ups.dropped,
         energy: state.energy,
-    }
+    };
 }
 
 /// Totals over the contacts of the world or of the tool.
@@ -139,5 +140,5 @@ fn add_true_penetration<P: Policy>(
 /// face of the last tick.
 fn penetration_m(a: &PairSide, b: &PairSide, mut features: FeatureCache) -> f64 {
     features.face = FeatureId::default();
-    collide(a, b, Near::within(0.0), &mut features).map_or(0.0, |geometry| -geometry.apart_m)
+    collide(a, b, &Near::within(0.0), &mut features).map_or(0.0, |geometry| -geometry.apart_m)
 }

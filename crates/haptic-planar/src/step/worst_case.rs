@@ -8,6 +8,7 @@ use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::collide::pair_table::Pair;
 use crate::collide::toi::{SafeFraction, ToiBudget};
 use crate::input::CouplingInput;
+use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::closest::brute_force;
@@ -74,7 +75,8 @@ impl WorstCase {
     pub fn tick(&mut self, scene: &Scene) -> f64 {
         self.state.bodies.copy_from_slice(&self.start);
         self.state.energy = EnergyBalance::default();
-        let output = step::<Forced>(scene, &mut self.state, &mut self.workspace, Some(&self.input));
+        let mut output = StepOutput::default();
+        step::<Forced>(scene, &mut self.state, &mut self.workspace, Some(&self.input), &mut output);
         output.penetration_m + output.energy.stored_j() + self.state.hash() as f64
     }
 }
@@ -135,7 +137,8 @@ fn slowest_distance_m(a: &PairSide, b: &PairSide) -> f64 {
 }
 
 fn slowest_gap_m(a: &PairSide, b: &PairSide) -> f64 {
-    collide(a, b, Near::within(f64::MAX), &mut FeatureCache::default()).map_or(0.0, |found| found.gap_m[0])
+    let near = Near { examines_all: true, ..Near::within(f64::MAX) };
+    collide(a, b, &near, &mut FeatureCache::default()).map_or(0.0, |found| found.gap_m[0])
 }
 
 /// Returns a contact with two points halfway between the centres of mass of the bodies.

@@ -88,6 +88,7 @@ mod tests {
         for tick in 1..=4 {
             let fault = (tick == 4).then_some(Fault::Lost { silent_s: 0.1 });
             *black_box.next_row() = TickReport { tick, fault, ..TickReport::default() };
+            black_box.commit();
         }
         let path = dump(&black_box, &folder.join("boxes"), "test").unwrap();
         let text = fs::read_to_string(&path).unwrap();

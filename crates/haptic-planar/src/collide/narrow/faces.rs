@@ -1,7 +1,7 @@
 //! Contact on the plane of a face, for sharp pieces and for pieces whose cores overlap.
 
 use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
-use crate::math::tangent_of;
+use crate::math::{larger, smaller, tangent_of};
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
@@ -56,7 +56,7 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
         _ => return None,
     };
     let index = usize::from(last.face).min(of.placed.count - 1);
-    let (separation, support) = face_separation(of.placed, index, other.placed);
+    let (separation, support) = face_separation(of.placed, index, other.placed, f64::NEG_INFINITY)?;
     Some(Face { of_first: last.face_of == 1, index, support, separation_m: separation - radii })
 }
 
@@ -68,14 +68,14 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
 /// same holds if the incident edge and the face overlap by the length δ and s is the larger of the gaps of the two
 /// points. The widening of the face does not count: a box beside a jaw can pass it.
 #[inline]
-pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
+pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     if !permitted(of, other, face.index, face.support) {
         return None;
     }
     let (geometry, overlap_m) = clip_with_overlap(a, b, face, near)?;
-    let certain =
-        geometry.count == 2 && is_certain(geometry.gap_m[0].max(geometry.gap_m[1]), overlap_m - OVERLAP_TOLERANCE_M);
+    let certain = geometry.count == 2
+        && is_certain(larger(geometry.gap_m[0], geometry.gap_m[1]), overlap_m - OVERLAP_TOLERANCE_M);
     let certain = certain || is_certain(face.separation_m, clearance_beside(of, other, face));
     if certain { Some(geometry) } else { None }
 }
@@ -94,31 +94,36 @@ fn clearance_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
     let along = Vector2::new(-normal.y, normal.x);
     let (start, end) = edge(of.placed, face.index);
     let corner = other.placed.corners[face.support];
-    along.dot(&(corner - start)).min(along.dot(&(end - corner))) - FACE_HYSTERESIS_M
+    smaller(along.dot(&(corner - start)), along.dot(&(end - corner))) - FACE_HYSTERESIS_M
 }
 
-/// Returns the height of the lowest corner of `other` over a face of `of`, m, and the index of that corner.
-#[inline]
-fn face_separation(of: &PlacedPiece, index: usize, other: &PlacedPiece) -> (f64, usize) {
+/// Returns the height of the lowest corner of `other` over a face of `of`, m, and the index of that corner; `None` if it
+/// is below `least_m`.
+#[inline(always)]
+fn face_separation(of: &PlacedPiece, index: usize, other: &PlacedPiece, least_m: f64) -> Option<(f64, usize)> {
     let normal = of.normals[index];
     let base = normal.dot(&of.corners[index]);
     let (mut lowest, mut support) = (f64::INFINITY, 0);
     for (i, corner) in other.corners[..other.count].iter().enumerate() {
         let height = normal.dot(corner);
         if height < lowest {
+            if height - base < least_m {
+                return None;
+            }
             (lowest, support) = (height, i);
         }
     }
-    (lowest - base, support)
+    Some((lowest - base, support))
 }
 
 pub(super) fn collide_sharp(
     a: &PairSide,
     b: &PairSide,
-    near: Near,
+    last: Option<Face>,
+    near: &Near,
     cache: &mut FeatureCache,
 ) -> Option<ContactGeometry> {
-    let face = reference_face(a, b, cache.face, near, 0.0)?;
+    let face = reference_face(a, b, last, near, 0.0)?;
     cache.face = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: 0 };
     if face.separation_m > near.margin_m {
         return None;
@@ -129,21 +134,28 @@ pub(super) fn collide_sharp(
 }
 
 /// Returns the best permitted face of the two pieces, or the first face found whose separation exceeds the margin.
-/// Returns `None` if no permitted face can carry a contact.
-pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: FeatureId, near: Near, radii: f64) -> Option<Face> {
-    let mut choice = FaceChoice::new();
+/// Returns `None` if no permitted face can carry a contact. `last` is the result of [`last_face`].
+pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: Option<Face>, near: &Near, radii: f64) -> Option<Face> {
+    let kept = last.filter(|face| {
+        let (of, other) = if face.of_first { (a, b) } else { (b, a) };
+        permitted(of, other, face.index, face.support)
+    });
+    let mut choice = FaceChoice::new(kept);
     for (of_first, of, other) in [(true, a, b), (false, b, a)] {
         if of.placed.count < 2 {
             continue;
         }
         for index in 0..of.placed.count {
-            let (separation, support) = face_separation(of.placed, index, other.placed);
+            let least_m = if near.examines_all { f64::NEG_INFINITY } else { choice.least_m() + radii };
+            let Some((separation, support)) = face_separation(of.placed, index, other.placed, least_m) else {
+                continue;
+            };
             let face = Face { of_first, index, support, separation_m: separation - radii };
             if face.separation_m > near.margin_m {
                 return Some(face);
             }
             if permitted(of, other, index, support) {
-                choice.consider(of, other, face, last, near);
+                choice.consider(of, other, face, near);
             } else if face.separation_m > choice.covered_m {
                 choice.covered_m = face.separation_m;
             }
@@ -168,7 +180,7 @@ struct FaceChoice {
     /// Of the faces along which the pieces may be level, the one that they approach least, and its speed of separation
     /// before the forces of this tick, m/s. Only found if the pair was under contact load.
     slowest: Option<(f64, Face)>,
-    /// The face of the last tick, if it is a candidate.
+    /// The face of the last tick, if it is permitted.
     kept: Option<Face>,
     /// Largest separation along a face that is not permitted, m.
     covered_m: f64,
@@ -176,24 +188,33 @@ struct FaceChoice {
 
 impl FaceChoice {
     #[inline]
-    fn new() -> Self {
+    fn new(kept: Option<Face>) -> Self {
         Self {
             open: None,
             crossed: None,
             deep: None,
             stays_open: false,
             slowest: None,
-            kept: None,
+            kept,
             covered_m: f64::NEG_INFINITY,
         }
     }
 
+    /// Returns the separation below which a face cannot be chosen, m: it is not level, and another face separates the
+    /// pieces or is less deep.
     #[inline]
-    fn consider(&mut self, of: &PairSide, other: &PairSide, face: Face, last: FeatureId, near: Near) {
-        let normal = of.placed.normals[face.index];
-        if last.face_of == (if face.of_first { 1 } else { 2 }) && usize::from(last.face) == face.index {
-            self.kept = Some(face);
+    fn least_m(&self) -> f64 {
+        if self.open.is_some() || self.crossed.is_some() {
+            return -LEVEL_M;
         }
+        let deep_m = self.deep.map_or(f64::NEG_INFINITY, |(least, _)| least);
+        let kept_m = self.kept.map_or(f64::NEG_INFINITY, |kept| kept.separation_m);
+        deep_m.max(kept_m).min(-LEVEL_M)
+    }
+
+    #[inline]
+    fn consider(&mut self, of: &PairSide, other: &PairSide, face: Face, near: &Near) {
+        let normal = of.placed.normals[face.index];
         let s = face.separation_m;
         if near.had_contact_load && s > -LEVEL_M && s < LEVEL_ABOVE_M {
             keep_larger(&mut self.slowest, support_speed_before_forces(of, other, &face, near), face);
@@ -214,7 +235,7 @@ impl FaceChoice {
     }
 
     #[inline]
-    fn best(&self, a: &PairSide, b: &PairSide, near: Near) -> Option<Face> {
+    fn best(&self, a: &PairSide, b: &PairSide, near: &Near) -> Option<Face> {
         if near.had_contact_load
             && let Some(level) = self.level(a, b, near)
         {
@@ -239,7 +260,7 @@ impl FaceChoice {
     /// If a corner reaches a side just when a tick starts or ends, the separations do not tell which face is which: both
     /// may be crossed, or neither. The level face is then the one that the pieces did not approach.
     #[inline]
-    fn level(&self, a: &PairSide, b: &PairSide, near: Near) -> Option<Face> {
+    fn level(&self, a: &PairSide, b: &PairSide, near: &Near) -> Option<Face> {
         if self.stays_open {
             return None;
         }
@@ -263,7 +284,7 @@ impl FaceChoice {
 
 /// Whether the edge of `other` in front of a face of `of` stays away from it, or does not approach it, both with the
 /// forces of this tick and without them: contacts that are not solved yet may hold the bodies back.
-fn stays_open_under_load(of: &PairSide, other: &PairSide, face: &Face, near: Near) -> bool {
+fn stays_open_under_load(of: &PairSide, other: &PairSide, face: &Face, near: &Near) -> bool {
     let normal = of.placed.normals[face.index];
     let base = normal.dot(&of.placed.corners[face.index]) + of.piece.radius_m + other.piece.radius_m;
     let (_, p, q) = incident_edge(other.placed, face.support, normal);
@@ -279,13 +300,13 @@ fn stays_open_under_load(of: &PairSide, other: &PairSide, face: &Face, near: Nea
 
 /// Returns the speed at which the support corner of `other` leaves a face of `of`, before the forces of this tick, m/s.
 #[inline]
-fn support_speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, near: Near) -> f64 {
+fn support_speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, near: &Near) -> f64 {
     speed_before_forces(of, other, face, other.placed.corners[face.support], near)
 }
 
 /// Returns the speed at which a point of `other` leaves a face of `of`, before the forces of this tick, m/s.
 #[inline]
-fn speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, point: Vector2<f64>, near: Near) -> f64 {
+fn speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, point: Vector2<f64>, near: &Near) -> f64 {
     let [a, b] = &near.forced;
     let (of_change, other_change) = if face.of_first { (a, b) } else { (b, a) };
     let (of, other) = (of.before(of_change), other.before(other_change));
@@ -329,14 +350,14 @@ pub(super) fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: us
 /// Clips the incident edge of the other piece to the face and returns a contact with up to two points; `None` if no
 /// point lies within the margin.
 #[inline(never)]
-pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<ContactGeometry> {
+pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> Option<ContactGeometry> {
     clip_with_overlap(a, b, face, near).map(|(geometry, _)| geometry)
 }
 
 /// Does the same as [`clip`] and also returns the length by which the incident edge overlaps the face, m; negative if
 /// they lie beside each other.
 #[inline(always)]
-fn clip_with_overlap(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Option<(ContactGeometry, f64)> {
+fn clip_with_overlap(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> Option<(ContactGeometry, f64)> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
     let normal = of.placed.normals[face.index];
     let along = Vector2::new(-normal.y, normal.x);
@@ -348,7 +369,7 @@ fn clip_with_overlap(a: &PairSide, b: &PairSide, face: &Face, near: Near) -> Opt
     // The incident edge runs against the direction of the face, so its second corner comes first along the face.
     let low = (along.dot(&q), normal.dot(&q) - base + of.piece.radius_m - radii);
     let high = (along.dot(&p), normal.dot(&p) - base + of.piece.radius_m - radii);
-    let overlap_m = high.0.min(to) - low.0.max(from);
+    let overlap_m = smaller(high.0, to) - larger(low.0, from);
     let widening_m = if overlap_m >= 0.0 { 0.0 } else { widening(of, other, face, along, near.aside_m) };
     let (low, high) = clip_span(low, high, (from - widening_m, to + widening_m))?;
     let id = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: incident as u8 };
@@ -395,7 +416,8 @@ fn clip_span(low: (f64, f64), high: (f64, f64), span: (f64, f64)) -> Option<((f6
         return None;
     }
     let run = high.0 - low.0;
-    let at = |x: f64| if run > MERGE_M { low.1 + (high.1 - low.1) * ((x - low.0) / run) } else { low.1.min(high.1) };
+    let at =
+        |x: f64| if run > MERGE_M { low.1 + (high.1 - low.1) * ((x - low.0) / run) } else { smaller(low.1, high.1) };
     let from = if low.0 < span.0 { (span.0, at(span.0)) } else { low };
     let to = if high.0 > span.1 { (span.1, at(span.1)) } else { high };
     Some((from, to))
@@ -415,7 +437,7 @@ fn gather(
     let t = tangent_of(outward);
     let (first, second) = if t.dot(&(second.1 - first.1)) >= 0.0 { (first, second) } else { (second, first) };
     let mut geometry = ContactGeometry { normal: outward, id, ..ContactGeometry::default() };
-    geometry.apart_m = first.0.min(second.0);
+    geometry.apart_m = smaller(first.0, second.0);
     let both = distinct && first.0 <= margin_m && second.0 <= margin_m;
     if both {
         geometry.count = 2;

@@ -96,12 +96,15 @@ pub struct Near {
     /// Changes of the velocities of both bodies by the known forces of this tick. Only needed with contact load:
     /// contacts that are not solved yet balance these forces, so that the bodies may keep their velocities.
     pub forced: [VelocityChange; 2],
+    /// Whether every face is examined to its last corner, as in the slowest search. The result is the same.
+    pub examines_all: bool,
 }
 
 impl Near {
     /// Returns the conditions for a pair without contact load that no impact nearby can move sideways.
     pub fn within(margin_m: f64) -> Self {
-        Self { margin_m, aside_m: 0.0, had_contact_load: false, forced: [VelocityChange::default(); 2] }
+        let forced = [VelocityChange::default(); 2];
+        Self { margin_m, aside_m: 0.0, had_contact_load: false, forced, examines_all: false }
     }
 }
 
@@ -131,9 +134,10 @@ pub struct ContactGeometry {
 /// Returns the contact of a pair if any of its points is closer than the margin. Real-time: at most 2 × 16 × 16 dot
 /// products plus one call of [`track`].
 #[inline]
-pub fn collide(a: &PairSide, b: &PairSide, near: Near, cache: &mut FeatureCache) -> Option<ContactGeometry> {
+pub fn collide(a: &PairSide, b: &PairSide, near: &Near, cache: &mut FeatureCache) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
-    if let Some(face) = last_face(a, b, cache.face, radii) {
+    let last = last_face(a, b, cache.face, radii);
+    if let Some(face) = last {
         if face.separation_m > near.margin_m {
             return None;
         }
@@ -148,10 +152,10 @@ pub fn collide(a: &PairSide, b: &PairSide, near: Near, cache: &mut FeatureCache)
     if radii > 0.0 {
         match track(a.placed, b.placed, &mut cache.seed) {
             Some(closest) => collide_rounded(a, b, &closest, near, cache),
-            None => collide_overlapping_cores(a, b, near, cache),
+            None => collide_overlapping_cores(a, b, last, near, cache),
         }
     } else {
-        collide_sharp(a, b, near, cache)
+        collide_sharp(a, b, last, near, cache)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn collide_rounded(
     a: &PairSide,
     b: &PairSide,
     closest: &Closest,
-    near: Near,
+    near: &Near,
     cache: &mut FeatureCache,
 ) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
@@ -46,7 +46,7 @@ pub(super) fn collide_rounded(
     if near.had_contact_load
         && let Some((level, beside_m)) = level_face(a, b, closest, normal, near)
     {
-        let geometry = clip(a, b, &level, Near { aside_m: near.aside_m + beside_m, ..near })?;
+        let geometry = clip(a, b, &level, &Near { aside_m: near.aside_m + beside_m, ..*near })?;
         cache.face = geometry.id;
         return Some(geometry);
     }
@@ -72,7 +72,7 @@ pub(super) fn collide_rounded(
 /// The faces at the two corners must be parallel, and the corners must move along them rather than towards each other.
 /// The motion is the one without the forces of this tick: contacts that are not solved yet may balance these.
 #[cold]
-fn level_face(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: Near) -> Option<(Face, f64)> {
+fn level_face(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: &Near) -> Option<(Face, f64)> {
     let radii = a.piece.radius_m + b.piece.radius_m;
     let (a_before, b_before) = (a.before(&near.forced[0]), b.before(&near.forced[1]));
     let velocity = velocity_at(&b_before, closest.on_b) - velocity_at(&a_before, closest.on_a);
@@ -106,7 +106,7 @@ fn level_face(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64
 /// two points at the distance D move across it by d, their distance grows by d²/2D, which a linear gap ignores: a
 /// rounded box would hit the edge of the next tile instead of sliding onto it. The motion is the smaller one of those
 /// with and without the forces of this tick.
-fn opening_m(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: Near) -> f64 {
+fn opening_m(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: &Near) -> f64 {
     let across = tangent_of(normal);
     let speed = |a: &PairSide, b: &PairSide| across.dot(&(velocity_at(b, closest.on_b) - velocity_at(a, closest.on_a)));
     let (forced, before) = (speed(a, b), speed(&a.before(&near.forced[0]), &b.before(&near.forced[1])));
@@ -180,7 +180,8 @@ fn feature_open(side: &PairSide, feature: Feature, direction: Vector2<f64>) -> b
 pub(super) fn collide_overlapping_cores(
     a: &PairSide,
     b: &PairSide,
-    near: Near,
+    last: Option<Face>,
+    near: &Near,
     cache: &mut FeatureCache,
 ) -> Option<ContactGeometry> {
     let radii = a.piece.radius_m + b.piece.radius_m;
@@ -198,7 +199,7 @@ pub(super) fn collide_overlapping_cores(
             ..ContactGeometry::default()
         });
     }
-    let face = reference_face(a, b, cache.face, near, radii)?;
+    let face = reference_face(a, b, last, near, radii)?;
     let geometry = clip(a, b, &face, near)?;
     cache.face = geometry.id;
     Some(geometry)

@@ -29,7 +29,7 @@ fn normal_on_tile(corner_m: Vector2<f64>, rounding_m: f64, velocity_m_per_s: Vec
     };
     let (tile, rider) = (side(0, Vector2::zeros()), side(1, velocity_m_per_s + pressed.linear_m_per_s));
     let near = Near { had_contact_load: true, forced: [VelocityChange::default(), pressed], ..Near::within(5e-4) };
-    collide(&tile, &rider, near, &mut FeatureCache::default()).unwrap().normal
+    collide(&tile, &rider, &near, &mut FeatureCache::default()).unwrap().normal
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn allowed_depth_m(start_m: f64) -> f64 {
 /// Returns the penetration of the pair in the poses of `then`, m.
 fn depth(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut FeatureCache) -> f64 {
     let (then_a, then_b) = then.sides(a, b);
-    collide(&then_a, &then_b, Near::within(2.0 * TARGET_GAP_M), cache)
+    collide(&then_a, &then_b, &Near::within(2.0 * TARGET_GAP_M), cache)
         .map_or(0.0, |t| -t.gap_m[..t.count].iter().fold(0.0, least))
 }
 
@@ -215,7 +215,7 @@ pub fn collide_ahead(
     let toi = time_of_impact(a, b, TICK_S, &mut cache.seed, budget).filter(|m| m.time_s > 0.0 && !m.is_uncertain)?;
     let near_then = |toi: &TimeOfImpact| Near::within(margin_m + closing_m * (1.0 - toi.time_s / TICK_S));
     let toi = refine(a, b, toi, near_then, cache, budget);
-    collide_then(a, b, &toi, near_then(&toi), cache)
+    collide_then(a, b, &toi, &near_then(&toi), cache)
 }
 
 /// Returns the time of impact of a rotating pair, found from the time at which its gap is small. An advancement ends with
@@ -234,7 +234,7 @@ fn refine(
     for _ in 0..MAX_REFINEMENTS {
         let (then_a, then_b) = toi.sides(a, b);
         let has_budget = budget.take_substep();
-        let found = has_budget.then(|| collide(&then_a, &then_b, near_then(&toi), cache)).flatten();
+        let found = has_budget.then(|| collide(&then_a, &then_b, &near_then(&toi), cache)).flatten();
         let Some(geometry) = found else { break };
         let later_s = closing_s(&then_a, &then_b, &geometry);
         let time_s = toi.time_s + later_s;
@@ -259,7 +259,7 @@ fn collide_then(
     a: &PairSide,
     b: &PairSide,
     then: &TimeOfImpact,
-    near: Near,
+    near: &Near,
     cache: &mut FeatureCache,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let (then_a, then_b) = then.sides(a, b);

@@ -47,7 +47,7 @@ pub fn collide_after_rotation(
     a: &PairSide,
     b: &PairSide,
     start: Option<&ContactGeometry>,
-    (near, reach_m): (Near, f64),
+    (near, reach_m): (&Near, f64),
     cache: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<Found> {
@@ -70,7 +70,7 @@ fn collide_rotated(
     b: &PairSide,
     angular_speed: f64,
     start: Option<&ContactGeometry>,
-    (near, reach_m): (Near, f64),
+    (near, reach_m): (&Near, f64),
     cache: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<Found> {

@@ -219,12 +219,19 @@ impl ImplicitCoupling {
     /// [`MISFIT_J`]; or the tool got the difference after the contacts were solved, so that their loads do work. Below the
     /// limit, the work at the handle may be wrong by more than [`REPEAT_J`], because the tool rotates by another angle than
     /// that of the secant arm. A free motion always fits. Real-time: one pass over the manifolds.
-    #[inline]
+    #[inline(always)]
     pub fn may_not_fit(&self, solver_bodies: &[SolverBody], manifolds: &[Manifold], force: Vector2<f64>) -> bool {
+        !solver_bodies[self.tool.body].is_free_motion && self.may_not_fit_under_load(solver_bodies, manifolds, force)
+    }
+
+    #[inline(never)]
+    fn may_not_fit_under_load(
+        &self,
+        solver_bodies: &[SolverBody],
+        manifolds: &[Manifold],
+        force: Vector2<f64>,
+    ) -> bool {
         let tool = &solver_bodies[self.tool.body];
-        if tool.is_free_motion {
-            return false;
-        }
         if (self.fraction < 1.0 || self.force_steps > 0) && self.misfits_at_limit(solver_bodies, manifolds, force) {
             return true;
         }
