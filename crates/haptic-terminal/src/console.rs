@@ -1,6 +1,6 @@
 //! Progress bar of a measurement, and keys for aborting it. Neither is available without a terminal.
 
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use crate::keys::KeyReader;
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -12,39 +12,38 @@ const WIDTH: usize = 30;
 /// restores the terminal.
 pub struct Console {
     has_bar: bool,
-    has_keys: bool,
+    keys: Option<KeyReader>,
 }
 
 impl Console {
     /// Creates a console that shows a bar and reads no keys.
     pub fn bar() -> Self {
-        Self { has_bar: std::io::stderr().is_terminal(), has_keys: false }
+        Self { has_bar: std::io::stderr().is_terminal(), keys: None }
     }
 
     /// Creates a console that shows a bar and reads keys.
     pub fn with_keys() -> Self {
         let has_bar = std::io::stderr().is_terminal();
         let has_keys = has_bar && std::io::stdin().is_terminal() && enable_raw_mode().is_ok();
-        Self { has_bar, has_keys }
+        Self { has_bar, keys: if has_keys { KeyReader::open().ok() } else { None } }
     }
 
     /// Shows the completed fraction, 0 to 1, and the current activity.
     pub fn show(&self, fraction: f64, activity: &str) {
         if self.has_bar {
-            let hint = if self.has_keys { "; any key aborts" } else { "" };
+            let hint = if self.keys.is_some() { "; any key aborts" } else { "" };
             // A failed write to the bar does not matter.
             _ = write!(std::io::stderr(), "\r{}{hint}\x1b[K", bar(fraction, activity));
         }
     }
 
-    /// Waits up to `timeout` and returns whether a key was pressed.
-    pub fn was_key_pressed(&self, timeout: Duration) -> bool {
-        if !self.has_keys {
+    /// Waits up to `timeout` and returns whether a key was pressed or the terminal has been closed.
+    pub fn is_aborted(&self, timeout: Duration) -> bool {
+        let Some(keys) = &self.keys else {
             std::thread::sleep(timeout);
             return false;
-        }
-        let is_press = |event: &Event| matches!(event, Event::Key(key) if key.kind == KeyEventKind::Press);
-        event::poll(timeout).unwrap_or(false) && event::read().is_ok_and(|event| is_press(&event))
+        };
+        keys.read(timeout).map_or(true, |keys| !keys.is_empty())
     }
 }
 
@@ -53,7 +52,7 @@ impl Drop for Console {
         if self.has_bar {
             _ = write!(std::io::stderr(), "\r\x1b[K");
         }
-        if self.has_keys {
+        if self.keys.is_some() {
             _ = disable_raw_mode();
         }
     }

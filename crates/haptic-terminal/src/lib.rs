@@ -4,7 +4,8 @@
 //! [`screen`] owns the terminal and restores it. It accepts snapshots at any rate and draws at most 30 pictures per
 //! second. Drawing has no side effects: [`frame_builder`] turns snapshots into a [`frame`], [`render`] turns a frame
 //! into text, and [`paint`] draws the bodies on a [`canvas`] of braille dots. [`log_lines`] holds back log lines while
-//! the picture is shown. [`console`] is the progress bar of a measurement.
+//! the picture is shown. [`console`] is the progress bar of a measurement. [`keys`] reads keys, and [`hangup`] notices the
+//! loss of the controlling terminal.
 //!
 //! ```
 //! use haptic_draw::view::SceneView;
@@ -33,6 +34,8 @@ pub mod canvas;
 pub mod console;
 pub mod frame;
 pub mod frame_builder;
+pub mod hangup;
+pub mod keys;
 pub mod log_lines;
 pub mod paint;
 pub mod render;

@@ -2,6 +2,7 @@
 //! written to standard error when the picture closes.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,23 +22,22 @@ pub fn writer() -> LogWriter {
     LogWriter
 }
 
-/// Writes log lines to standard error, or to the held lines while a picture is shown.
+/// Writes log lines to standard error, or to the held lines while a picture is shown. Never fails: a reader of the log
+/// that goes away, or a closed terminal, does not concern the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut *held() {
-            None => io::stderr().write(bytes),
-            Some(lines) => {
-                hold(lines, &String::from_utf8_lossy(bytes));
-                Ok(bytes.len())
-            }
+            None => drop(io::stderr().write_all(bytes)),
+            Some(lines) => hold(lines, &String::from_utf8_lossy(bytes)),
         }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        Ok(())
     }
 }
 
@@ -46,6 +46,11 @@ fn hold(lines: &mut VecDeque<String>, text: &str) {
     while lines.len() > MAX_LINES {
         lines.pop_front();
     }
+}
+
+/// Prints a line to standard error. Unlike `eprintln!`, it does not panic if nobody reads it.
+pub fn print(line: &dyn fmt::Display) {
+    drop(writeln!(io::stderr(), "{line}"));
 }
 
 /// Starts holding back lines.
@@ -57,7 +62,7 @@ pub(crate) fn begin() {
 pub(crate) fn end() {
     let lines = held().take().unwrap_or_default();
     for line in lines {
-        eprintln!("{line}");
+        print(&line);
     }
 }
 

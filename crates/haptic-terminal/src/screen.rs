@@ -1,6 +1,7 @@
 //! Takes over the terminal for the picture and restores it, however the run ends.
 
 use crate::frame_builder::FrameBuilder;
+use crate::keys::{CONTROL_C, Key, KeyReader};
 use crate::log_lines;
 use crate::render::render;
 use haptic_draw::colour::Rgb;
@@ -8,10 +9,12 @@ use haptic_draw::view::SceneView;
 use haptic_loop::snapshot::Snapshot;
 use haptic_planar::scene::Scene;
 use haptic_realtime::runner::LoopTiming;
-use ratatui::DefaultTerminal;
+use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, enable_raw_mode};
 use ratatui::style::Color;
+use ratatui::{DefaultTerminal, Terminal};
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
@@ -42,7 +45,9 @@ enum Colours {
 /// The live picture. Dropping it restores the terminal. A panic on any thread also restores the terminal, before the
 /// panic message is printed.
 pub struct Screen {
-    terminal: DefaultTerminal,
+    /// `None` only while the screen is dropped.
+    terminal: Option<DefaultTerminal>,
+    keys: KeyReader,
     builder: FrameBuilder,
     /// Address of the viewer, if it is running.
     address: Option<String>,
@@ -63,12 +68,12 @@ impl Screen {
         if is_dumb || !io::stdout().is_terminal() || !io::stderr().is_terminal() {
             return Ok(None);
         }
-        // This also installs a panic hook that restores the terminal before the message is printed.
-        let terminal = ratatui::try_init()?;
+        let keys = KeyReader::open()?;
+        let terminal = Some(take_over()?);
         log_lines::begin();
         let builder = FrameBuilder::new(SceneView::new(scene));
         let (colours, shown, is_ending) = (colours_of_terminal(), None, false);
-        Ok(Some(Self { terminal, builder, address, colours, shown, is_ending }))
+        Ok(Some(Self { terminal, keys, builder, address, colours, shown, is_ending }))
     }
 
     /// Replaces the displayed scene.
@@ -91,21 +96,21 @@ impl Screen {
         let mut frame = self.builder.observe(snapshot, figures, log_lines::newest());
         frame.address.clone_from(&self.address);
         let (view, colours) = (self.builder.view(), self.colours);
-        self.terminal.draw(|target| {
-            let mut picture = render(view, &frame, target.area());
-            reduce(&mut picture, colours);
-            *target.buffer_mut() = picture;
-        })?;
+        if let Some(terminal) = &mut self.terminal {
+            terminal.draw(|target| {
+                let mut picture = render(view, &frame, target.area());
+                reduce(&mut picture, colours);
+                *target.buffer_mut() = picture;
+            })?;
+        }
         Ok(action)
     }
 
     /// Returns the most important request of the keys pressed since the last call. A request to end the run lasts.
     fn read_keys(&mut self) -> io::Result<UserAction> {
         let mut action = if self.is_ending { UserAction::End } else { UserAction::Continue };
-        while event::poll(Duration::ZERO)? {
-            if let Event::Key(key) = event::read()? {
-                action = action.max(action_of(&key));
-            }
+        for key in self.keys.read(Duration::ZERO)? {
+            action = action.max(action_of(key));
         }
         self.is_ending = action == UserAction::End;
         Ok(action)
@@ -114,25 +119,45 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // After a panic, the hook has already restored the terminal and printed the message.
-        if !std::thread::panicking() {
-            // Some terminals keep the content of the alternate screen after a resize.
-            drop(self.terminal.clear());
-            ratatui::restore();
+        // Some terminals keep the content of the alternate screen after a resize. After a panic, the hook has already
+        // restored the terminal and printed the message.
+        if let Some(mut terminal) = self.terminal.take()
+            && (std::thread::panicking() || terminal.clear().is_err() || terminal.show_cursor().is_err())
+        {
+            // A terminal that has been closed cannot show its cursor, and its destructor would panic.
+            std::mem::forget(terminal);
         }
+        restore();
         log_lines::end();
     }
 }
 
-/// Returns the request of a key. In raw mode, Ctrl-C arrives as a key event. Modifiers do not matter for a stop.
-fn action_of(key: &KeyEvent) -> UserAction {
-    match key.code {
-        _ if key.kind == KeyEventKind::Release => UserAction::Continue,
-        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => UserAction::End,
-        KeyCode::Char('q' | 'Q') | KeyCode::Esc => UserAction::End,
-        KeyCode::Char('s' | 'S' | ' ') => UserAction::Stop,
-        KeyCode::Char('r' | 'R') if key.kind == KeyEventKind::Press => UserAction::Release,
-        _ => UserAction::Continue,
+/// Takes over the terminal, and restores it if a panic occurs, before its message is printed. Does what
+/// `ratatui::try_init` does, but a panic after the terminal has been closed does not abort the process: the loop must
+/// still close the device.
+fn take_over() -> io::Result<DefaultTerminal> {
+    let print_message = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        restore();
+        print_message(panic);
+    }));
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen)?;
+    Terminal::new(CrosstermBackend::new(io::stdout()))
+}
+
+/// Restores the terminal. If it has been closed, there is nothing to restore.
+fn restore() {
+    drop(ratatui::try_restore());
+}
+
+/// Returns the request of a key.
+fn action_of(key: Key) -> UserAction {
+    match key {
+        CONTROL_C | Key::Escape | Key::Character(b'q' | b'Q') => UserAction::End,
+        Key::Character(b's' | b'S' | b' ') => UserAction::Stop,
+        Key::Character(b'r' | b'R') => UserAction::Release,
+        Key::Character(_) | Key::Other => UserAction::Continue,
     }
 }
 
@@ -168,20 +193,17 @@ mod tests {
 
     #[test]
     fn q_escape_and_control_c_end_and_others_do_not() {
-        let ends = |code, modifiers| action_of(&KeyEvent::new(code, modifiers)) == UserAction::End;
-        assert!(ends(KeyCode::Char('q'), KeyModifiers::NONE) && ends(KeyCode::Esc, KeyModifiers::NONE));
-        assert!(ends(KeyCode::Char('c'), KeyModifiers::CONTROL));
-        assert!(!ends(KeyCode::Char('c'), KeyModifiers::NONE) && !ends(KeyCode::Enter, KeyModifiers::NONE));
+        let ends = |key| action_of(key) == UserAction::End;
+        assert!(ends(Key::Character(b'q')) && ends(Key::Escape) && ends(CONTROL_C));
+        assert!(!ends(Key::Character(b'c')) && !ends(Key::Character(b'\r')) && !ends(Key::Other));
     }
 
     #[test]
     fn s_and_space_stop_r_releases_and_a_stop_outweighs_a_release() {
-        let action = |letter| action_of(&KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE));
-        assert_eq!(['s', 'S', ' '].map(action), [UserAction::Stop; 3]);
-        assert_eq!(action('r'), UserAction::Release);
-        assert_eq!(action('x'), UserAction::Continue);
-        let up = KeyEvent::new_with_kind(KeyCode::Char('s'), KeyModifiers::NONE, KeyEventKind::Release);
-        assert_eq!(action_of(&up), UserAction::Continue);
+        let action = |letter| action_of(Key::Character(letter));
+        assert_eq!([b's', b'S', b' '].map(action), [UserAction::Stop; 3]);
+        assert_eq!(action(b'r'), UserAction::Release);
+        assert_eq!(action(b'x'), UserAction::Continue);
         assert_eq!(UserAction::Release.max(UserAction::Stop), UserAction::Stop);
         assert_eq!(UserAction::End.max(UserAction::Stop), UserAction::End, "the end of the run also ends the force");
     }

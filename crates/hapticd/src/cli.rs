@@ -40,7 +40,7 @@ pub enum LogFormat {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run in real time until Ctrl-C, SIGTERM or the --seconds limit; SIGUSR1 is an emergency stop.
+    /// Run in real time until Ctrl-C, SIGTERM or the --seconds limit; SIGUSR1 is an emergency stop, SIGHUP reloads.
     Run(RunArguments),
     /// Stop a running daemon: zero force until the stop is released; exit code 1 if no daemon answers.
     Stop(StopArguments),

@@ -11,7 +11,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             match cli.log_format {
-                LogFormat::Text => eprintln!("{failure}"),
+                LogFormat::Text => haptic_terminal::log_lines::print(&failure),
                 LogFormat::Json => tracing::error!(target: hapticd::log::USER_TARGET, "{failure}"),
             }
             ExitCode::from(failure.exit_code())

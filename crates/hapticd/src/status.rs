@@ -51,7 +51,6 @@ impl Status {
             Self::Picture(screen) => match screen.show(snapshot, timing) {
                 Ok(action) => action,
                 Err(error) => {
-                    // A closed terminal does not end the daemon.
                     *self = Self::Log { logged_at: Instant::now() };
                     tracing::warn!("live picture stopped: {error}");
                     UserAction::Continue
@@ -73,7 +72,7 @@ pub fn conclude(lines: &[String]) {
     let on_terminal = log::is_read_by_a_person();
     for line in lines {
         if on_terminal {
-            eprintln!("{line}");
+            haptic_terminal::log_lines::print(line);
         } else {
             tracing::info!(target: log::USER_TARGET, "{line}");
         }

@@ -39,6 +39,6 @@ fn print_summary(summary: &crate::summary::Summary, as_json: bool) -> Result<(),
     if as_json {
         return print_json(summary);
     }
-    writeln!(std::io::stderr().lock(), "{summary}")?;
+    haptic_terminal::log_lines::print(summary);
     Ok(())
 }

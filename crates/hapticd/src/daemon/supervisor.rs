@@ -123,7 +123,7 @@ impl Supervisor {
         self.recording.log_problems();
         self.recording.abandon_failed(&self.handles.requests);
         self.recycle_black_boxes();
-        let requested = signals.reload.swap(false, Ordering::Relaxed);
+        let requested = signals.take_reload();
         let (viewer, requests) = (&self.viewer, &self.handles.requests);
         // The viewer, if there is one, also updates the settings that it shows.
         self.reload.poll(requested, |command| match viewer {

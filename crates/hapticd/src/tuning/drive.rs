@@ -157,7 +157,7 @@ fn run_on_the_wall_clock<M: Measurement + Send + 'static>(
     let running = RealtimeLoop::start(body, request, rights, runner(), stop.clone())?;
     while !running.has_ended() {
         progress.show(console);
-        if console.was_key_pressed(PROGRESS_INTERVAL) {
+        if console.is_aborted(PROGRESS_INTERVAL) {
             stop.store(true, Ordering::Relaxed);
         }
     }

@@ -8,6 +8,7 @@ mod devices;
 mod emergency_stop;
 mod examples;
 mod golden;
+mod hangup;
 mod hostile;
 mod recorded_runs;
 mod recording;
