@@ -17,6 +17,7 @@ const MIN_WATCHDOG_S: f64 = 0.05;
 fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
     let settings = OdriveSettings {
         lever_m: config.lever_m,
+        max_torque_n_m: config.model.max_force_n[0] * config.lever_m,
         watchdog_s: config.watchdog_s.max(MIN_WATCHDOG_S),
         baud: line::baud(config),
     };

@@ -1,8 +1,12 @@
 //! An ODrive motor controller as a one-axis haptic device, using its ASCII protocol.
 //!
 //! The watchdog of an ODrive is off by default. Before switching the motor on, the handshake sets the watchdog time,
-//! enables the watchdog and reads both settings back. Every torque command feeds the watchdog. The lever converts motor
-//! turns to metres.
+//! enables the watchdog, limits torque and current, and reads these settings back. Every torque command feeds the
+//! watchdog. The lever converts motor turns to metres.
+//!
+//! Every command carries a checksum, and so does its answer: `*` and the exclusive or of the bytes before it, in decimal
+//! notation. The ODrive ignores a command whose checksum is wrong. It accepts commands without one, so damage to the `*`
+//! and to the torque in one line passes; the torque limit then bounds the force.
 
 mod handshake;
 mod receive;
@@ -12,6 +16,7 @@ use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, Protocol, TxBytes};
 use handshake::OdriveHandshake;
 use haptic_device::{KindSpec, MonotonicNs};
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 /// Device kind of ODrive motor controllers.
@@ -29,6 +34,8 @@ pub static ODRIVE: KindSpec = KindSpec {
 pub struct OdriveSettings {
     /// Handle displacement per radian of the motor, m.
     pub lever_m: f64,
+    /// Largest torque that a command may set, N·m.
+    pub max_torque_n_m: f64,
     /// Watchdog time, s: the ODrive switches the motor off if no command arrives for this long.
     pub watchdog_s: f64,
     /// Line speed, bits per second; `None` for native USB.
@@ -41,10 +48,10 @@ impl OdriveSettings {
         self.lever_m * core::f64::consts::TAU
     }
 
-    /// Returns the exchange rate that the line can carry, at most 1000 Hz. An exchange consists of about 20 bytes sent
-    /// and 24 bytes received.
+    /// Returns the exchange rate that the line can carry, at most 1000 Hz. An exchange consists of about 25 bytes sent
+    /// and 28 bytes received.
     fn rate_hz(&self) -> f64 {
-        const ANSWER_BITS: u32 = 240;
+        const ANSWER_BITS: u32 = 280;
         self.baud.map_or(1000.0, |baud| f64::from(baud / ANSWER_BITS).min(1000.0))
     }
 }
@@ -72,7 +79,35 @@ impl Protocol for OdriveProtocol {
 /// on. The watchdog runs in every state, so it is fed before its error is cleared; otherwise it could expire again
 /// immediately.
 fn take_control() -> TxBytes {
-    TxBytes::new(b"c 0 0\nsc\nw axis0.requested_state 8\n")
+    commands(&["c 0 0", "sc", "w axis0.requested_state 8"])
+}
+
+/// Returns commands, each with its checksum.
+fn commands(commands: &[&str]) -> TxBytes {
+    let mut bytes = TxBytes::EMPTY;
+    commands.iter().for_each(|command| append_command(&mut bytes, format_args!("{command}")));
+    bytes
+}
+
+/// Appends a command with its checksum. A command that does not fit is truncated, and the ODrive ignores it.
+///
+/// Real-time: no allocation.
+fn append_command(bytes: &mut TxBytes, command: fmt::Arguments<'_>) {
+    let start = bytes.bytes().len();
+    // Writing to this buffer never fails.
+    let _ = bytes.write_fmt(command);
+    let checksum = checksum(&bytes.bytes()[start..]);
+    let _ = writeln!(bytes, "*{checksum}");
+}
+
+fn checksum(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |checksum, byte| checksum ^ byte)
+}
+
+/// Returns an answer without its checksum; `None` if the checksum is missing or wrong.
+fn verified(line: &str) -> Option<&str> {
+    let (answer, sum) = line.rsplit_once('*')?;
+    (sum.parse() == Ok(checksum(answer.as_bytes()))).then_some(answer)
 }
 
 /// Value of `current_state` for an axis whose motor is on and controlled.

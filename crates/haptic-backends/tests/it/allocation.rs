@@ -109,7 +109,7 @@ fn a_board_on_a_bad_line_is_read_and_written_without_allocation() {
 
 #[test]
 fn an_odrive_on_a_bad_line_is_read_and_written_without_allocation() {
-    let settings = OdriveSettings { lever_m: 0.05, watchdog_s: 0.1, baud: None };
+    let settings = OdriveSettings { lever_m: 0.05, max_torque_n_m: 0.2, watchdog_s: 0.1, baud: None };
     let board = || Box::new(OdriveBoard::new(0.05, body(1))) as Box<dyn Board>;
     let found =
         allocations_on_a_line("odrive", FAULTS, board, |monitor| Box::new(OdriveProtocol::new(settings, monitor)));

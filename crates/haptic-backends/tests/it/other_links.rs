@@ -5,6 +5,7 @@ use haptic_backends::serial::{HaplyProtocol, HaplyVariant, LinkMonitor, OdrivePr
 use haptic_device::{DeviceModel, Effort, FaultCode, HandModel, Health, MonotonicNs};
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::serial::{Board, HaplyBoard, OdriveBoard};
+use haptic_testing::Random;
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -246,7 +247,7 @@ fn a_haply_that_sends_nothing_and_one_that_sends_garbage_are_distinguished() {
     assert!(matches!(rejection(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), HandshakeError::NotHome { .. }));
 }
 
-const ODRIVE: OdriveSettings = OdriveSettings { lever_m: 0.02, watchdog_s: 0.05, baud: None };
+const ODRIVE: OdriveSettings = OdriveSettings { lever_m: 0.02, max_torque_n_m: 0.08, watchdog_s: 0.05, baud: None };
 
 fn odrive_board() -> OdriveBoard {
     let model = DeviceModel { coulomb_n: [0.0; 2], encoder_step_m: [0.0; 2], ..DeviceModel::default() };
@@ -257,16 +258,22 @@ fn odrive() -> Link<OdriveBoard> {
     Link::new(odrive_board(), |monitor| Box::new(OdriveProtocol::new(ODRIVE, monitor)))
 }
 
-/// An ODrive that receives one text in place of another.
+/// Returns a command or an answer of an ODrive with its checksum.
+fn with_checksum(text: &str) -> String {
+    format!("{text}*{}", text.bytes().fold(0, |checksum, byte| checksum ^ byte))
+}
+
+/// An ODrive that receives one command in place of another.
 struct Deafened {
     board: OdriveBoard,
-    line: &'static str,
+    command: &'static str,
     received: &'static str,
 }
 
 impl Board for Deafened {
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
-        let text = String::from_utf8(bytes.to_vec()).unwrap().replace(self.line, self.received);
+        let (sent, received) = (with_checksum(self.command), with_checksum(self.received));
+        let text = String::from_utf8(bytes.to_vec()).unwrap().replace(&sent, &received);
         self.board.receive(text.as_bytes(), out);
     }
     fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
@@ -285,23 +292,25 @@ impl Board for Deafened {
 }
 
 #[test]
-fn an_odrive_whose_watchdog_keeps_another_time_or_stays_off_is_refused_with_the_remedy_and_its_motor_off() {
+fn an_odrive_that_does_not_adopt_a_watchdog_or_a_limit_is_refused_with_the_remedy_and_its_motor_off() {
+    const TIME: &str = "w axis0.config.watchdog_timeout 0.05";
     let cases = [
-        (
-            "w axis0.config.watchdog_timeout 0.050\n",
-            "",
-            "time is 0 s although 0.05 s were written; update its firmware",
-        ),
-        ("watchdog_timeout 0.050\n", "watchdog_timeout 0.5\n", "write watchdog_s = 0.5"),
-        ("w axis0.config.enable_watchdog 1\n", "", "cannot be enabled; update its firmware"),
+        (TIME, "", "time is 0 s although 0.05 s were written; update its firmware"),
+        (TIME, "w axis0.config.watchdog_timeout 0.5", "write watchdog_s = 0.5"),
+        ("w axis0.config.enable_watchdog 1", "", "cannot be enabled; update its firmware"),
+        ("w axis0.motor.config.torque_lim 0.08", "", "torque limit is inf N·m although 0.0800 N·m were written"),
+        ("w axis0.motor.config.current_lim 2", "", "current limit is 10 A although 2.0000 A were written"),
     ];
-    for (line, received, expected) in cases {
-        let mut board = Deafened { board: odrive_board(), line, received };
+    for (command, received, expected) in cases {
+        let mut board = Deafened { board: odrive_board(), command, received };
         let mut protocol = OdriveProtocol::new(ODRIVE, Arc::new(LinkMonitor::default()));
         let rejection =
             run_handshake(&mut protocol, &mut board).err().expect("a controller that does not switch off was accepted");
         assert!(rejection.to_string().contains(expected), "{rejection}");
-        assert!(std::iter::from_fn(|| board.next_event()).all(|event| !event.contains("motor on")), "after {line:?}");
+        assert!(
+            std::iter::from_fn(|| board.next_event()).all(|event| !event.contains("motor on")),
+            "after {command:?}"
+        );
     }
 }
 
@@ -315,7 +324,7 @@ fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
             Step::Send(frame) => {
                 let is_timeout = String::from_utf8_lossy(frame.bytes()).contains("watchdog_timeout");
                 // The answer to the input mode is received again.
-                handshake.receive(if is_timeout { b"1\r\n" } else { b"" }, now);
+                handshake.receive(if is_timeout { b"1*49\r\n" } else { b"" }, now);
                 handshake.receive(&replies_of(&mut board, frame.bytes()), now);
             }
             Step::Wait { .. } => board.tick(&mut Vec::new()),
@@ -354,6 +363,39 @@ fn an_odrive_s_watchdog_stops_the_motor_is_reported_and_the_motor_resumes() {
     assert_eq!(link.newest.health, Health::Ready);
     link.run(2, Vector2::new(0.5, 0.0));
     assert_ne!(link.board.force_n(), Vector2::zeros());
+}
+
+/// Damages each byte with the given probability.
+fn damaged(bytes: &[u8], probability: f64, random: &mut Random) -> Vec<u8> {
+    let damage = |&byte: &u8| {
+        if random.between(0.0, 1.0) < probability { byte ^ (1 << random.index(8)) } else { byte }
+    };
+    bytes.iter().map(damage).collect()
+}
+
+#[test]
+fn on_a_line_that_damages_two_percent_of_the_bytes_an_odrive_never_exceeds_its_limit_and_hardly_gets_a_wrong_torque() {
+    let (mut link, mut random) = (odrive(), Random(7));
+    let (mut wrong, mut right, mut wrong_readings) = (0, 0, 0);
+    for _ in 0..100_000 {
+        let effort = Effort { force_n: Vector2::new(1.0, 0.0) };
+        let (frame, _) = link.session.transmit.encode(effort, &link.newest, link.now);
+        let answer = replies_of(&mut link.board, &damaged(frame.bytes(), 0.02, &mut random));
+        link.board.tick(&mut Vec::new());
+        let force_n = link.board.force_n().x;
+        assert!(force_n.abs() <= 4.0 + 1e-9, "{force_n} N");
+        wrong += u32::from(force_n != 0.0 && (force_n - 1.0).abs() > 1e-3);
+        right += u32::from((force_n - 1.0).abs() <= 1e-3);
+        link.now = link.now.after(MILLISECOND_NS);
+        let before_m = link.newest.position_m.x;
+        link.receive(&damaged(&answer, 0.02, &mut random));
+        let true_m = link.board.handle().true_state().position_m.x;
+        wrong_readings +=
+            u32::from(link.newest.position_m.x != before_m && (link.newest.position_m.x - true_m).abs() > 0.1);
+    }
+    assert!(right > 90_000, "{right} ticks with the right torque");
+    assert!(wrong < 200, "{wrong} ticks with a wrong torque");
+    assert!(wrong_readings < 200, "{wrong_readings} wrong readings");
 }
 
 #[test]

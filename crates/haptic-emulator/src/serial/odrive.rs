@@ -1,5 +1,5 @@
-//! Emulated ODrive with firmware 0.5: an ASCII line protocol, properties, a state machine with delays, and a watchdog
-//! that is off by default and, once enabled, runs in every state.
+//! Emulated ODrive with firmware 0.5: an ASCII line protocol with optional checksums, properties, a state machine with
+//! delays, and a watchdog that is off by default and, once enabled, runs in every state.
 
 use super::Board;
 use crate::handle::EmulatedHandle;
@@ -20,6 +20,8 @@ const MAX_VALUE_LENGTH: usize = 9;
 
 const CURRENT_STATE: &str = "axis0.current_state";
 const ERROR: &str = "axis0.error";
+const TORQUE_LIMIT: &str = "axis0.motor.config.torque_lim";
+const CURRENT_LIMIT: &str = "axis0.motor.config.current_lim";
 
 /// An emulated ODrive motor controller with one motor.
 pub struct OdriveBoard {
@@ -43,6 +45,9 @@ impl OdriveBoard {
             ("serial_number", 35_399_415_611_703.0),
             ("axis0.controller.config.control_mode", 3.0),
             ("axis0.controller.config.input_mode", 1.0),
+            (TORQUE_LIMIT, f64::INFINITY),
+            ("axis0.motor.config.torque_constant", 0.04),
+            (CURRENT_LIMIT, 10.0),
             ("axis0.config.watchdog_timeout", 0.0),
             ("axis0.config.enable_watchdog", 0.0),
             ("axis0.requested_state", 0.0),
@@ -70,13 +75,28 @@ impl OdriveBoard {
         self.properties.insert(name.to_owned(), value);
     }
 
+    /// Executes a line. With a checksum, a damaged line is ignored and the answers carry one too.
+    fn receive_line(&mut self, line: &str, out: &mut Vec<Vec<u8>>) {
+        let Some((command, sum)) = line.split_once('*') else { return self.obey(line, out) };
+        let digits = sum.trim_start().split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or_default();
+        if digits.parse() != Ok(u32::from(checksum(command.as_bytes()))) {
+            return;
+        }
+        let first = out.len();
+        self.obey(command, out);
+        for answer in &mut out[first..] {
+            answer.truncate(answer.len() - 2);
+            answer.extend(format!("*{}\r\n", checksum(answer)).into_bytes());
+        }
+    }
+
     fn obey(&mut self, line: &str, out: &mut Vec<Vec<u8>>) {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         match words[..] {
             [] => {}
-            ["c", "0", torque] => match torque.parse() {
-                Ok(torque) => (self.torque_n_m, self.unfed_s) = (torque, 0.0),
-                Err(_) => out.push(b"invalid command format\r\n".to_vec()),
+            ["c", "0", torque, ..] => match number_at_start(torque) {
+                Some(torque) => (self.torque_n_m, self.unfed_s) = (torque, 0.0),
+                None => out.push(b"invalid command format\r\n".to_vec()),
             },
             ["f", "0"] => out.push(self.feedback()),
             ["u", "0"] => self.unfed_s = 0.0,
@@ -135,16 +155,21 @@ impl OdriveBoard {
     }
 
     fn motor_n_m(&self) -> f64 {
-        if self.value(CURRENT_STATE) == CLOSED_LOOP { self.torque_n_m } else { 0.0 }
+        if self.value(CURRENT_STATE) != CLOSED_LOOP {
+            return 0.0;
+        }
+        let by_current = self.value(CURRENT_LIMIT) * self.value("axis0.motor.config.torque_constant");
+        let limit = self.value(TORQUE_LIMIT).min(by_current).max(0.0);
+        self.torque_n_m.clamp(-limit, limit)
     }
 }
 
 impl Board for OdriveBoard {
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
         for &byte in bytes {
-            if byte == b'\n' {
+            if matches!(byte, b'\n' | b'\r' | b'!') {
                 let line = std::mem::take(&mut self.line);
-                self.obey(&line, out);
+                self.receive_line(&line, out);
             } else if self.line.len() < 256 {
                 self.line.push(char::from(byte));
             }
@@ -177,6 +202,16 @@ impl Board for OdriveBoard {
     fn next_event(&mut self) -> Option<String> {
         if self.events.is_empty() { None } else { Some(self.events.remove(0)) }
     }
+}
+
+/// Returns the number with which a text starts, whatever follows it, as the firmware does.
+fn number_at_start(text: &str) -> Option<f64> {
+    let ends = text.char_indices().map(|(end, letter)| end + letter.len_utf8()).rev();
+    ends.filter_map(|end| text.get(..end)).find_map(|start| start.parse().ok())
+}
+
+fn checksum(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |checksum, byte| checksum ^ byte)
 }
 
 /// Formats a value as the firmware does: whole numbers without decimals, others in single precision with six decimals.

@@ -1,14 +1,13 @@
-//! Handshake: identifies the ODrive, selects torque control, sets the watchdog time and enables the watchdog, sends
-//! zero torque and switches the motor on. Settings and motor state are read back.
+//! Handshake: identifies the ODrive, selects torque control, limits torque and current, sets the watchdog time and enables
+//! the watchdog, sends zero torque and switches the motor on. Settings and motor state are read back.
 
 use super::receive::OdriveReceiveHalf;
 use super::transmit::OdriveTransmitHalf;
-use super::{CLOSED_LOOP, Lines, ODRIVE, OdriveSettings, number_in, take_control};
+use super::{CLOSED_LOOP, Lines, ODRIVE, OdriveSettings, append_command, number_in, take_control, verified};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use haptic_device::{Identity, Limits, MonotonicNs};
 use nalgebra::Vector2;
-use std::fmt::Write;
 use std::sync::Arc;
 
 const MILLISECOND_NS: u64 = 1_000_000;
@@ -22,6 +21,10 @@ const WITHIN_S: u64 = 5;
 /// Maximum permitted difference between the watchdog time written and the time read back, s. The time is written in
 /// whole milliseconds and stored in single precision.
 const WATCHDOG_TOLERANCE_S: f64 = 1e-3;
+/// Maximum permitted relative excess of a limit read back over the limit written. Answers have six decimals, or fewer.
+const LIMIT_TOLERANCE: f64 = 0.01;
+/// Smallest limit that is written, N·m or A. Answers have too few digits for less.
+const MIN_LIMIT: f64 = 1e-3;
 
 /// A request of the handshake. Each is answered by one number, except that any line counts as the answer to
 /// `SerialNumber`, because the serial number is too long for some firmware versions.
@@ -31,6 +34,9 @@ enum Question {
     SerialNumber,
     ControlMode,
     InputMode,
+    TorqueLimit,
+    TorqueConstant,
+    CurrentLimit,
     WatchdogTime,
     Watchdog,
     State,
@@ -48,8 +54,10 @@ pub struct OdriveHandshake {
     bytes_heard: usize,
     firmware: String,
     serial_number: String,
-    /// Watchdog time read back, s, if it differs from the time written.
-    wrong_watchdog_s: Option<f64>,
+    /// Torque per current of the motor, N·m/A.
+    torque_constant_n_m_per_a: f64,
+    /// Value read back, if it differs from the value written.
+    wrong: Option<f64>,
     outcome: Option<Result<(), HandshakeError>>,
 }
 
@@ -67,7 +75,8 @@ impl OdriveHandshake {
             bytes_heard: 0,
             firmware: String::new(),
             serial_number: String::new(),
-            wrong_watchdog_s: None,
+            torque_constant_n_m_per_a: 0.0,
+            wrong: None,
             outcome: None,
         }
     }
@@ -77,23 +86,45 @@ impl OdriveHandshake {
         let mut words = TxBytes::EMPTY;
         match self.question {
             // The empty line terminates a partial command that the ODrive may have received.
-            Question::Firmware => words.append(b"\nr fw_version_major\n"),
-            Question::SerialNumber => words.append(b"r serial_number\n"),
+            Question::Firmware => {
+                words.append(b"\n");
+                append_command(&mut words, format_args!("r fw_version_major"));
+            }
+            Question::SerialNumber => append_command(&mut words, format_args!("r serial_number")),
             Question::ControlMode => write_and_read(&mut words, "axis0.controller.config.control_mode", 1.0),
             Question::InputMode => write_and_read(&mut words, "axis0.controller.config.input_mode", 1.0),
+            Question::TorqueLimit => write_and_read(&mut words, "axis0.motor.config.torque_lim", self.torque_limit()),
+            Question::TorqueConstant => {
+                append_command(&mut words, format_args!("r axis0.motor.config.torque_constant"));
+            }
+            Question::CurrentLimit => {
+                write_and_read(&mut words, "axis0.motor.config.current_lim", self.current_limit())
+            }
             Question::WatchdogTime => {
-                // The text fits into the buffer.
-                let property = "axis0.config.watchdog_timeout";
-                let _ = writeln!(words, "w {property} {:.3}\nr {property}", self.settings.watchdog_s);
+                write_and_read(&mut words, "axis0.config.watchdog_timeout", self.settings.watchdog_s);
             }
             Question::Watchdog => write_and_read(&mut words, "axis0.config.enable_watchdog", 1.0),
             Question::State => {
                 let is_switched_on = self.times_asked.is_multiple_of(QUESTIONS_BEFORE_SWITCHING_ON);
-                words.append(if is_switched_on { take_control() } else { TxBytes::new(b"u 0\n") }.bytes());
-                words.append(b"r axis0.current_state\n");
+                if is_switched_on {
+                    words.append(take_control().bytes());
+                } else {
+                    append_command(&mut words, format_args!("u 0"));
+                }
+                append_command(&mut words, format_args!("r axis0.current_state"));
             }
         }
         words
+    }
+
+    /// Returns the torque limit, N·m.
+    fn torque_limit(&self) -> f64 {
+        self.settings.max_torque_n_m.max(MIN_LIMIT)
+    }
+
+    /// Returns the current that the largest torque needs, A.
+    fn current_limit(&self) -> f64 {
+        (self.torque_limit() / self.torque_constant_n_m_per_a).max(MIN_LIMIT)
     }
 
     fn take(&mut self, line: &str) {
@@ -108,8 +139,23 @@ impl OdriveHandshake {
                 self.ask(Question::SerialNumber);
             }
             (Question::ControlMode, 1.0) => self.ask(Question::InputMode),
-            (Question::InputMode, 1.0) => self.ask(Question::WatchdogTime),
-            (Question::WatchdogTime, found_s) => self.take_watchdog_time(found_s),
+            (Question::InputMode, 1.0) => self.ask(Question::TorqueLimit),
+            (Question::TorqueLimit, found) => {
+                let is_right = is_limited(found, self.torque_limit());
+                self.compare(found, is_right, Question::TorqueConstant);
+            }
+            (Question::TorqueConstant, found) if found > 0.0 => {
+                self.torque_constant_n_m_per_a = found;
+                self.ask(Question::CurrentLimit);
+            }
+            (Question::CurrentLimit, found) => {
+                let is_right = is_limited(found, self.current_limit());
+                self.compare(found, is_right, Question::WatchdogTime);
+            }
+            (Question::WatchdogTime, found) => {
+                let is_right = (found - self.settings.watchdog_s).abs() <= WATCHDOG_TOLERANCE_S;
+                self.compare(found, is_right, Question::Watchdog);
+            }
             (Question::Watchdog, 1.0) => self.ask(Question::State),
             // A value other than 0 and 1 is a late answer to the previous request.
             (Question::Watchdog, 0.0) => self.refuse("its watchdog cannot be enabled; update its firmware"),
@@ -118,13 +164,13 @@ impl OdriveHandshake {
         }
     }
 
-    /// Handles the watchdog time read back. A wrong value may be a late answer to the previous request, so the time is
-    /// requested again; a wrong value becomes an error only at the deadline.
-    fn take_watchdog_time(&mut self, found_s: f64) {
-        if (found_s - self.settings.watchdog_s).abs() <= WATCHDOG_TOLERANCE_S {
-            self.ask(Question::Watchdog);
+    /// Handles a setting read back. A wrong value may be a late answer to the previous request, so the setting is written
+    /// and requested again; a wrong value becomes an error only at the deadline.
+    fn compare(&mut self, found: f64, is_right: bool, next: Question) {
+        if is_right {
+            self.ask(next);
         } else {
-            self.wrong_watchdog_s = Some(found_s);
+            self.wrong = Some(found);
         }
     }
 
@@ -133,16 +179,12 @@ impl OdriveHandshake {
     }
 
     fn ask(&mut self, question: Question) {
-        (self.question, self.asked_at, self.times_asked) = (question, None, 0);
+        (self.question, self.asked_at, self.times_asked, self.wrong) = (question, None, 0, None);
     }
 
     fn give_up(&self) -> HandshakeError {
-        if let (Question::WatchdogTime, Some(found_s)) = (self.question, self.wrong_watchdog_s) {
-            let wanted_s = self.settings.watchdog_s;
-            return HandshakeError::Refused(format!(
-                "its watchdog time is {found_s} s although {wanted_s} s were written; update its firmware, or write \
-                 watchdog_s = {found_s} into the device file if a force may last that long"
-            ));
+        if let Some(text) = self.wrong.and_then(|found| self.describe_wrong(found)) {
+            return HandshakeError::Refused(text);
         }
         match (self.bytes_heard, self.question) {
             (0, _) => HandshakeError::Silent { within_s: WITHIN_S },
@@ -152,6 +194,26 @@ impl OdriveHandshake {
                 HandshakeError::Refused(text.to_owned())
             }
             (_, question) => HandshakeError::Refused(format!("no right answer to {question:?}")),
+        }
+    }
+
+    /// Describes a setting that the ODrive did not adopt.
+    fn describe_wrong(&self, found: f64) -> Option<String> {
+        match self.question {
+            Question::WatchdogTime => Some(format!(
+                "its watchdog time is {found} s although {} s were written; update its firmware, or write watchdog_s = \
+                 {found} into the device file if a force may last that long",
+                self.settings.watchdog_s
+            )),
+            Question::TorqueLimit => Some(format!(
+                "its torque limit is {found} N·m although {:.4} N·m were written; update its firmware",
+                self.torque_limit()
+            )),
+            Question::CurrentLimit => Some(format!(
+                "its current limit is {found} A although {:.4} A were written; update its firmware",
+                self.current_limit()
+            )),
+            _ => None,
         }
     }
 
@@ -174,17 +236,23 @@ impl OdriveHandshake {
     }
 }
 
+/// Appends a command that writes a setting, with four digits, and one that reads it back.
 fn write_and_read(words: &mut TxBytes, property: &str, value: f64) {
-    // The longest setting fits into the buffer.
-    let _ = writeln!(words, "w {property} {value}\nr {property}");
+    append_command(words, format_args!("w {property} {}", (value * 1e4).round() / 1e4));
+    append_command(words, format_args!("r {property}"));
+}
+
+/// Whether a limit that was read back limits at least as much as the one written.
+fn is_limited(found: f64, written: f64) -> bool {
+    found > 0.0 && found <= written * (1.0 + LIMIT_TOLERANCE)
 }
 
 impl Handshake for OdriveHandshake {
     fn receive(&mut self, bytes: &[u8], _now: MonotonicNs) {
         self.bytes_heard += bytes.len();
         for &byte in bytes {
-            if let Some(line) = self.lines.push(byte) {
-                self.take(&line);
+            if let Some(answer) = self.lines.push(byte).as_deref().and_then(verified) {
+                self.take(answer);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Receive half: converts turns to metres, and periodically requests the errors and the state of the ODrive.
 
-use super::{CLOSED_LOOP, Lines, OdriveSettings, number_in, take_control};
+use super::{CLOSED_LOOP, Lines, OdriveSettings, append_command, commands, number_in, take_control, verified};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{ReceiveHalf, Received, Sample, TxBytes};
 use crate::serial::ordered::OrderedAnswers;
@@ -56,9 +56,9 @@ impl OdriveReceiveHalf {
         }
     }
 
-    /// Handles a line: two numbers are the feedback, a single number is the answer to a request.
+    /// Handles a line with a right checksum: two numbers are the feedback, a single number is the answer to a request.
     fn on_line(&mut self, line: &str, now: MonotonicNs) -> Option<Sample> {
-        let mut numbers = line.split_ascii_whitespace();
+        let mut numbers = verified(line).unwrap_or_default().split_ascii_whitespace();
         match (numbers.next().map(number_in), numbers.next().map(str::parse::<f64>), numbers.next()) {
             (Some(Some(turns)), Some(Ok(turns_per_s)), None) => Some(self.on_feedback(turns, turns_per_s, now)),
             (Some(Some(number)), None, None) => self.on_answer(number),
@@ -108,7 +108,7 @@ impl OdriveReceiveHalf {
     /// which feeds the watchdog.
     fn request(&mut self, now: MonotonicNs) -> Option<TxBytes> {
         if self.monitor.commands() == self.commands_before {
-            return Some(TxBytes::new(b"u 0\n"));
+            return Some(commands(&["u 0"]));
         }
         let every_ns = if self.fault.is_some() { REQUEST_IN_FAULT_EVERY_NS } else { REQUEST_EVERY_NS };
         let is_due = self.requested_at.is_none_or(|before| now.since(before) >= every_ns);
@@ -116,11 +116,11 @@ impl OdriveReceiveHalf {
             self.requested_at = Some(now);
             self.requested = Some(self.next);
             match self.next {
-                Request::State => TxBytes::new(b"r axis0.current_state\n"),
-                Request::Error => TxBytes::new(b"r axis0.error\n"),
+                Request::State => commands(&["r axis0.current_state"]),
+                Request::Error => commands(&["r axis0.error"]),
                 Request::TakeControl => {
                     let mut bytes = take_control();
-                    bytes.append(b"r axis0.error\n");
+                    append_command(&mut bytes, format_args!("r axis0.error"));
                     bytes
                 }
             }

@@ -1,11 +1,10 @@
 //! Transmit half: encodes forces as torques in decimal notation.
 
-use super::OdriveSettings;
+use super::{OdriveSettings, append_command, commands};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Sample, TransmitHalf, TxBytes};
 use crate::serial::ordered::OrderedCommands;
 use haptic_device::{Effort, MonotonicNs, WriteError};
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// Transmit half of a session.
@@ -29,8 +28,8 @@ impl TransmitHalf for OdriveTransmitHalf {
         let is_finite = effort.force_n.x.is_finite();
         let torque_n_m = if is_finite { effort.force_n.x * self.lever_m } else { 0.0 };
         let mut bytes = TxBytes::EMPTY;
-        // Any torque below a million newton metres fits. A longer line is truncated, and the ODrive rejects it.
-        let _ = write!(bytes, "c 0 {torque_n_m:.6}\nf 0\n");
+        append_command(&mut bytes, format_args!("c 0 {torque_n_m:.6}"));
+        append_command(&mut bytes, format_args!("f 0"));
         self.commands.record_sent(now);
         (bytes, if is_finite { Ok(()) } else { Err(WriteError::NotFinite) })
     }
@@ -40,6 +39,6 @@ impl TransmitHalf for OdriveTransmitHalf {
     }
 
     fn stop_frame(&mut self) -> TxBytes {
-        TxBytes::new(b"c 0 0\nw axis0.requested_state 1\n")
+        commands(&["c 0 0", "w axis0.requested_state 1"])
     }
 }
