@@ -15,11 +15,19 @@ const MAX_DEGREE: u32 = 3;
 /// Softness added to each equation, relative to its own compliance, so that the system is never singular.
 const SOFTNESS: f64 = 1e-9;
 
+/// Kind of an island.
+enum Island {
+    /// Loads act on this dynamic body only.
+    OneBody(usize),
+    /// Loads act on several dynamic bodies.
+    Bodies,
+}
+
 /// The linear system of an island: for each loaded manifold, three equations for the changes of its impulses.
 #[derive(Clone, Debug)]
 pub(super) struct System {
     /// Manifolds that carry load, with their equations.
-    loaded: Vec<(usize, Equations)>,
+    pub(super) loaded: Vec<(usize, Equations)>,
     /// For each body, a mask of the loaded manifolds that act on it.
     acting: Vec<u32>,
     /// For each loaded manifold, a mask of the others that act on the same dynamic bodies.
@@ -29,16 +37,16 @@ pub(super) struct System {
     /// Blocks of the matrix: the row of block (i, j) is i · `MAX_LOADED` + j.
     blocks: Vec<Matrix>,
     /// Right-hand side, then the solution.
-    values: [[f64; 3]; MAX_LOADED],
+    pub(super) values: [[f64; 3]; MAX_LOADED],
 }
 
 /// The equations of a manifold in its present mode.
 #[derive(Clone, Copy, Debug)]
-struct Equations {
+pub(super) struct Equations {
     /// Whether each point carries load: then its gap must not change beyond its bias; otherwise its impulse is zero.
-    loaded: [bool; 2],
+    pub(super) loaded: [bool; 2],
     /// For a sliding contact, the friction coefficient with the sign of the slip; `None` if it sticks.
-    slides: Option<f64>,
+    pub(super) slides: Option<f64>,
 }
 
 impl Equations {
@@ -90,7 +98,7 @@ impl Equations {
     }
 
     /// Returns the right-hand side of the manifold's equations.
-    fn values(&self, manifold: &Manifold, solver_bodies: &SolverBodies) -> [f64; 3] {
+    pub(super) fn values(&self, manifold: &Manifold, solver_bodies: &SolverBodies) -> [f64; 3] {
         let BlockImpulse { normal, tangent } = manifold.impulse;
         let normal_value = |point: usize| {
             if self.loaded[point] {
@@ -127,12 +135,19 @@ impl System {
         manifolds: &mut [Manifold],
         solver_bodies: &mut SolverBodies,
     ) -> bool {
-        if !self.collect(members, manifolds, solver_bodies) || !self.find_order() {
+        let is_suitable = match self.collect(members, manifolds, solver_bodies) {
+            Some(Island::OneBody(body)) => self.solve_one_body(body, manifolds, solver_bodies),
+            Some(Island::Bodies) if self.find_order() => {
+                self.assemble(manifolds, solver_bodies);
+                self.eliminate();
+                self.substitute();
+                true
+            }
+            _ => false,
+        };
+        if !is_suitable {
             return false;
         }
-        self.assemble(manifolds, solver_bodies);
-        self.eliminate();
-        self.substitute();
         for (&(index, _), &[first, second, tangent]) in self.loaded.iter().zip(&self.values) {
             let change = BlockImpulse { normal: [first, second], tangent };
             let manifold = &mut manifolds[index];
@@ -144,16 +159,17 @@ impl System {
         true
     }
 
-    /// Collects the loaded manifolds and finds which of them are coupled. Returns false if there are more than
-    /// `MAX_LOADED`, or more equations than velocities, so that the impulses are not determined.
-    fn collect(&mut self, members: &[u32], manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
+    /// Collects the loaded manifolds and finds which of them are coupled. Returns the kind of the island; `None` if there
+    /// are more than `MAX_LOADED`, or more equations than velocities of several bodies, so that the impulses are not
+    /// determined.
+    fn collect(&mut self, members: &[u32], manifolds: &[Manifold], solver_bodies: &SolverBodies) -> Option<Island> {
         self.loaded.clear();
         let mut equations = 0;
         for &index in members {
             let manifold = &manifolds[index as usize];
             let Some(own) = Equations::new(manifold) else { continue };
             if self.loaded.len() == MAX_LOADED {
-                return false;
+                return None;
             }
             equations += own.count();
             self.loaded.push((index as usize, own));
@@ -161,20 +177,24 @@ impl System {
                 self.acting[body] = 0;
             }
         }
-        let mut velocities = 0;
+        let (mut velocities, mut dynamic) = (0, 0);
         for (position, &(index, _)) in self.loaded.iter().enumerate() {
             for body in manifolds[index].bodies {
                 if solver_bodies.all[body].inverse_mass > 0.0 {
                     velocities += if self.acting[body] == 0 { 3 } else { 0 };
                     self.acting[body] |= 1 << position;
+                    dynamic = body;
                 }
             }
+        }
+        if velocities == 3 {
+            return Some(Island::OneBody(dynamic));
         }
         for (position, &(index, _)) in self.loaded.iter().enumerate() {
             let [a, b] = manifolds[index].bodies;
             self.coupled[position] = (self.acting[a] | self.acting[b]) & !(1 << position);
         }
-        equations <= velocities
+        (equations <= velocities).then_some(Island::Bodies)
     }
 
     /// Finds an order of elimination by minimum degree. Returns false if a degree exceeds `MAX_DEGREE`.
