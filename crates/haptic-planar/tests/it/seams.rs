@@ -224,6 +224,21 @@ fn a_rounded_box_within_the_slop_does_not_feel_the_next_tile_as_a_step() {
 }
 
 #[test]
+fn a_box_on_many_tiles_feels_its_friction_at_every_tick() {
+    let box_of = |size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m| {
+        let deep_m = 0.0;
+        Dragged { size_m, rounding_m, mass_kg, friction, handle_m, gains, pressed_m, speed_m_per_s, gap_m, deep_m }
+            .assert_slides();
+    };
+    for gap_m in [5e-5, 1e-4, 2e-4] {
+        box_of([0.0381, 0.019], 0.0036, 0.0043, 0.446, -0.0051, [1498.0, 1.0], 0.0061, 0.041, gap_m);
+        box_of([0.038, 0.0053], 0.0014, 0.0062, 0.187, 0.0, [816.0, 5.0], 0.0065, 0.0489, gap_m);
+        box_of([0.0333, 0.0095], 0.0025, 0.0049, 0.236, 0.0, [1836.0, 1.0], 0.0007, 0.0117, gap_m);
+        box_of([0.0550, 0.1083], 0.0142, 0.0122, 0.227, -0.0389, [2831.0, 1.17], 0.0004, 0.0129, gap_m);
+    }
+}
+
+#[test]
 fn the_round_corner_of_a_fast_box_passes_the_edge_of_the_next_tile_within_a_tick() {
     for i in 0..20 {
         Dragged {

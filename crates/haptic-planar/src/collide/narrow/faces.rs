@@ -258,7 +258,9 @@ impl FaceChoice {
     /// A piece that rests or slides on a level face passes over the other piece.
     ///
     /// If a corner reaches a side just when a tick starts or ends, the separations do not tell which face is which: both
-    /// may be crossed, or neither. The level face is then the one that the pieces did not approach.
+    /// may be crossed, or neither. The level face is then the one that the pieces did not approach. If they are at rest, it
+    /// is the one that the forces press them onto: a body that friction holds is pressed on its floor more than it is
+    /// pulled along it.
     #[inline]
     fn level(&self, a: &PairSide, b: &PairSide, near: &Near) -> Option<Face> {
         if self.stays_open {
@@ -275,10 +277,12 @@ impl FaceChoice {
                 return Some(slowest);
             }
         }
-        if self.open.is_some() || self.crossed.is_none() {
+        if self.open.is_some() {
             return None;
         }
-        self.deep.filter(|&(separation_m, _)| separation_m > -LEVEL_M).map(|(_, face)| face)
+        let ((_, crossed), (separation_m, deep)) = self.crossed.zip(self.deep)?;
+        let is_level = separation_m > -LEVEL_M && pressed(a, b, &deep, near) >= pressed(a, b, &crossed, near);
+        is_level.then_some(deep)
     }
 }
 
@@ -311,6 +315,13 @@ fn speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, point: Vect
     let (of_change, other_change) = if face.of_first { (a, b) } else { (b, a) };
     let (of, other) = (of.before(of_change), other.before(other_change));
     of.placed.normals[face.index].dot(&(velocity_at(&other, point) - velocity_at(&of, point)))
+}
+
+/// Returns the speed at which the forces of this tick, without their torques, would press the pieces together along the
+/// normal of a face, m/s.
+fn pressed(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> f64 {
+    let apart = near.forced[1].linear_m_per_s - near.forced[0].linear_m_per_s;
+    normal_of(a, b, face).dot(&apart) * if face.of_first { -1.0 } else { 1.0 }
 }
 
 /// Returns the outward normal of a face, world.

@@ -43,6 +43,18 @@ fn a_box_that_slides_past_the_side_of_a_tile_stays_on_top_of_it() {
 }
 
 #[test]
+fn a_box_at_rest_with_its_end_on_a_tile_stays_on_top_of_it() {
+    for past_m in [1e-9, 4.6e-6, 8.4e-6] {
+        for above_m in [-1e-12, 1e-12, 4e-10, 5e-8] {
+            for speed in [vector![1e-6, -1.4e-6], vector![-1e-6, -1.4e-6], vector![0.0, 0.0]] {
+                let normal = normal_on_tile(vector![past_m, above_m], 0.0, speed);
+                assert!(normal.y > 0.999, "{past_m} m past the side, {above_m} m above the top: normal {normal:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_rounded_box_that_touches_the_next_tile_stays_on_top_of_it_if_it_is_level() {
     for rounding_m in [5e-4, 2e-3, 8e-3] {
         for deep_m in [1e-6, 5e-6, 9e-6_f64] {

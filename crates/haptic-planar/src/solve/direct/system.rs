@@ -19,7 +19,7 @@ const SOFTNESS: f64 = 1e-9;
 #[derive(Clone, Debug)]
 pub(super) struct System {
     /// Manifolds that carry load, with their equations.
-    loaded: Vec<(usize, Equations)>,
+    pub(super) loaded: Vec<(usize, Equations)>,
     /// For each body, a mask of the loaded manifolds that act on it.
     acting: Vec<u32>,
     /// For each loaded manifold, a mask of the others that act on the same dynamic bodies.
@@ -29,16 +29,18 @@ pub(super) struct System {
     /// Blocks of the matrix: the row of block (i, j) is i · `MAX_LOADED` + j.
     blocks: Vec<Matrix>,
     /// Right-hand side, then the solution.
-    values: [[f64; 3]; MAX_LOADED],
+    pub(super) values: [[f64; 3]; MAX_LOADED],
+    /// The dynamic body on which all loads act; `None` if there are several.
+    pub(super) only_body: Option<usize>,
 }
 
 /// The equations of a manifold in its present mode.
 #[derive(Clone, Copy, Debug)]
-struct Equations {
+pub(super) struct Equations {
     /// Whether each point carries load: then its gap must not change beyond its bias; otherwise its impulse is zero.
-    loaded: [bool; 2],
+    pub(super) loaded: [bool; 2],
     /// For a sliding contact, the friction coefficient with the sign of the slip; `None` if it sticks.
-    slides: Option<f64>,
+    pub(super) slides: Option<f64>,
 }
 
 impl Equations {
@@ -90,7 +92,7 @@ impl Equations {
     }
 
     /// Returns the right-hand side of the manifold's equations.
-    fn values(&self, manifold: &Manifold, solver_bodies: &SolverBodies) -> [f64; 3] {
+    pub(super) fn values(&self, manifold: &Manifold, solver_bodies: &SolverBodies) -> [f64; 3] {
         let BlockImpulse { normal, tangent } = manifold.impulse;
         let normal_value = |point: usize| {
             if self.loaded[point] {
@@ -116,6 +118,7 @@ impl System {
             order: Vec::with_capacity(MAX_LOADED),
             blocks: vec![[[0.0; 3]; 3]; MAX_LOADED * MAX_LOADED],
             values: [[0.0; 3]; MAX_LOADED],
+            only_body: None,
         }
     }
 
@@ -127,12 +130,21 @@ impl System {
         manifolds: &mut [Manifold],
         solver_bodies: &mut SolverBodies,
     ) -> bool {
-        if !self.collect(members, manifolds, solver_bodies) || !self.find_order() {
+        if !self.collect(members, manifolds, solver_bodies) {
             return false;
         }
-        self.assemble(manifolds, solver_bodies);
-        self.eliminate();
-        self.substitute();
+        if let Some(body) = self.only_body {
+            if !self.solve_one_body(body, manifolds, solver_bodies) {
+                return false;
+            }
+        } else {
+            if !self.find_order() {
+                return false;
+            }
+            self.assemble(manifolds, solver_bodies);
+            self.eliminate();
+            self.substitute();
+        }
         for (&(index, _), &[first, second, tangent]) in self.loaded.iter().zip(&self.values) {
             let change = BlockImpulse { normal: [first, second], tangent };
             let manifold = &mut manifolds[index];
@@ -145,7 +157,7 @@ impl System {
     }
 
     /// Collects the loaded manifolds and finds which of them are coupled. Returns false if there are more than
-    /// `MAX_LOADED`, or more equations than velocities, so that the impulses are not determined.
+    /// `MAX_LOADED`, or more equations than velocities of several bodies, so that the impulses are not determined.
     fn collect(&mut self, members: &[u32], manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
         self.loaded.clear();
         let mut equations = 0;
@@ -161,14 +173,19 @@ impl System {
                 self.acting[body] = 0;
             }
         }
-        let mut velocities = 0;
+        let (mut velocities, mut dynamic) = (0, 0);
         for (position, &(index, _)) in self.loaded.iter().enumerate() {
             for body in manifolds[index].bodies {
                 if solver_bodies.all[body].inverse_mass > 0.0 {
                     velocities += if self.acting[body] == 0 { 3 } else { 0 };
                     self.acting[body] |= 1 << position;
+                    dynamic = body;
                 }
             }
+        }
+        self.only_body = (velocities == 3).then_some(dynamic);
+        if self.only_body.is_some() {
+            return true;
         }
         for (position, &(index, _)) in self.loaded.iter().enumerate() {
             let [a, b] = manifolds[index].bodies;
