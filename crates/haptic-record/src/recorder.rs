@@ -44,6 +44,15 @@ pub struct RecordingSummary {
     pub dropped: [u64; 3],
 }
 
+/// How a recording ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Summary of what was recorded.
+    pub summary: RecordingSummary,
+    /// Error that ended the recording before it was stopped, or that prevented its completion.
+    pub error: Option<RecordError>,
+}
+
 /// Writes a recording.
 pub struct Recorder {
     first_path: PathBuf,
@@ -227,6 +236,15 @@ impl Recorder {
         self.write_poses(u64::MAX)?;
         self.end_part()?;
         Ok(self.summary())
+    }
+
+    /// Closes the file, unless `written` is the error that ended the recording before, and returns how it ended.
+    pub fn end(self, written: Result<(), RecordError>) -> Ended {
+        let summary = self.summary();
+        match written.and_then(|()| self.finish()) {
+            Ok(summary) => Ended { error: shortened(&summary), summary },
+            Err(error) => Ended { summary, error: Some(error) },
+        }
     }
 
     fn write_tick(&mut self, record: &TickRecord) -> Result<(), RecordError> {
@@ -417,6 +435,18 @@ impl Recorder {
     fn invalid(&self, error: &serde_json::Error) -> RecordError {
         RecordError::ended(self.path(), format!("a command cannot be written: {error}"))
     }
+}
+
+/// Returns an error if another program has shortened or removed a file of the recording.
+fn shortened(summary: &RecordingSummary) -> Option<RecordError> {
+    let first = summary.files.first()?;
+    if std::fs::metadata(first).is_ok_and(|metadata| !metadata.is_file()) {
+        return None;
+    }
+    let length = |file: &PathBuf| std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    let (found, written) = (summary.files.iter().map(length).sum::<u64>(), summary.bytes);
+    let problem = || format!("{found} of {written} bytes are left: another program has shortened or removed it");
+    (found < written).then(|| RecordError::ended(first, problem()))
 }
 
 fn phase_text(phase: Phase) -> &'static str {

@@ -1,7 +1,7 @@
 //! Runs the recorder on a separate thread, so that a stalled disk blocks no other thread.
 
 use crate::file::RecordError;
-use crate::recorder::{Recorder, RecordingSummary};
+use crate::recorder::{Ended, Recorder};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ pub enum Notice {
 /// Handle for a running recorder thread.
 #[derive(Debug)]
 pub struct RecorderThread {
-    thread: JoinHandle<Result<RecordingSummary, RecordError>>,
+    thread: JoinHandle<Ended>,
     stop: Arc<AtomicBool>,
     notices: Receiver<Notice>,
 }
@@ -42,7 +42,7 @@ impl RecorderThread {
         let stop_inside = Arc::clone(&stop);
         let body = move || {
             let ended = record(recorder, &stop_inside, &sender);
-            if let Err(error) = &ended {
+            if let Some(error) = &ended.error {
                 // The receiver may already be gone; `finish` then reports the error.
                 let _ = sender.send(Notice::Failed(error.clone()));
             }
@@ -57,23 +57,21 @@ impl RecorderThread {
         self.notices.try_recv().ok()
     }
 
-    /// Stops the thread, which first writes the remaining records and closes the file. Returns the summary of the
-    /// recording.
-    ///
-    /// # Errors
-    /// If the recording has failed.
-    pub fn finish(self) -> Result<RecordingSummary, RecordError> {
+    /// Stops the thread, which first writes the remaining records and closes the file. Returns how the recording ended.
+    pub fn finish(self) -> Ended {
         self.stop.store(true, Ordering::Release);
-        let panicked = |_| RecordError::ended(Path::new(""), "the recorder panicked".to_owned());
-        self.thread.join().map_err(panicked)?
+        let panicked = || RecordError::ended(Path::new(""), "the recorder panicked".to_owned());
+        self.thread.join().unwrap_or_else(|_| Ended { error: Some(panicked()), ..Ended::default() })
     }
 }
 
-fn record(
-    mut recorder: Recorder,
-    stop: &AtomicBool,
-    notices: &Sender<Notice>,
-) -> Result<RecordingSummary, RecordError> {
+/// Records until `stop`, and closes the file.
+fn record(mut recorder: Recorder, stop: &AtomicBool, notices: &Sender<Notice>) -> Ended {
+    let written = record_until(&mut recorder, stop, notices);
+    recorder.end(written)
+}
+
+fn record_until(recorder: &mut Recorder, stop: &AtomicBool, notices: &Sender<Notice>) -> Result<(), RecordError> {
     let (mut rounds, mut told) = (0_u32, 0);
     while !stop.load(Ordering::Acquire) {
         recorder.drain()?;
@@ -83,11 +81,15 @@ fn record(
             let _ = notices.send(Notice::Lost(lost));
         }
         rounds = rounds.wrapping_add(1);
-        if rounds.is_multiple_of(ROUNDS_PER_LOOK) && recorder.is_removed() {
-            let problem = "the file was removed: the recording has ended and its data are lost".to_owned();
-            return Err(RecordError::ended(recorder.path(), problem));
+        if rounds.is_multiple_of(ROUNDS_PER_LOOK) {
+            check_presence(recorder)?;
         }
         std::thread::sleep(ROUND);
     }
-    recorder.finish()
+    check_presence(recorder)
+}
+
+fn check_presence(recorder: &Recorder) -> Result<(), RecordError> {
+    let problem = || "the file was removed: the recording has ended and its data are lost".to_owned();
+    if recorder.is_removed() { Err(RecordError::ended(recorder.path(), problem())) } else { Ok(()) }
 }

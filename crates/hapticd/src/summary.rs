@@ -1,13 +1,16 @@
 //! Summary of a run.
 
+use crate::failure::Failure;
 use crate::figures::RunExtremes;
 use haptic_device::LinkStatistics;
 use haptic_loop::fault::FaultRecord;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::histogram::Percentiles;
 use haptic_realtime::memory::PageFaults;
+use haptic_record::recorder::Ended;
 use serde::Serialize;
 use std::fmt;
+use std::path::Path;
 
 /// Summary of `run` and `simulate`. Field names are the same as in the JSON output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,6 +56,41 @@ pub struct Summary {
     pub state_hash: String,
     /// Physics version; state hashes are comparable only within one version.
     pub physics: u32,
+    /// Outcome of the recording; absent if there was none. If a run had several, that of the last one, or of the first
+    /// incomplete one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording: Option<RecordingOutcome>,
+}
+
+/// Outcome of a recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RecordingOutcome {
+    /// Path of the file, or of the first one.
+    pub file: String,
+    /// Number of ticks recorded. An incomplete file may contain fewer.
+    pub ticks: u64,
+    /// Number of ticks dropped because the disk was too slow.
+    pub dropped: u64,
+    /// Whether the files contain everything from the start to the end of the recording.
+    pub complete: bool,
+}
+
+impl RecordingOutcome {
+    /// Returns the outcome of a recording to `file`.
+    pub fn new(file: &Path, Ended { summary, error }: &Ended) -> Self {
+        let complete = error.is_none() && summary.dropped == [0; 3];
+        Self { file: file.display().to_string(), ticks: summary.ticks, dropped: summary.dropped[0], complete }
+    }
+
+    /// Returns an error if the recording is incomplete.
+    ///
+    /// # Errors
+    /// If it is.
+    pub fn require_complete(&self) -> Result<(), Failure> {
+        let Self { file, ticks, dropped, complete } = self;
+        let text = || format!("{file}: the recording is incomplete: {ticks} ticks recorded, {dropped} dropped");
+        if *complete { Ok(()) } else { Err(Failure::Runtime(text())) }
+    }
 }
 
 /// Statistics of a device link.
@@ -109,6 +147,7 @@ impl Summary {
             faults,
             state_hash: format!("{:016x}", rendering.world().state.hash()),
             physics: haptic_planar::PHYSICS_VERSION,
+            recording: None,
         }
     }
 }

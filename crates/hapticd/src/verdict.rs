@@ -1,7 +1,7 @@
 //! Five-line summary of a finished run, for the user.
 
 use crate::figures::seconds_of;
-use crate::summary::Summary;
+use crate::summary::{RecordingOutcome, Summary};
 use haptic_realtime::histogram::Percentiles;
 
 /// Maximum fraction of overruns. A run that exceeds it is reported as having too many late ticks.
@@ -36,8 +36,7 @@ fn compute(summary: &Summary) -> String {
 fn force(summary: &Summary) -> String {
     let Summary { force_max_n, contacts_max, penetration_max_m, .. } = summary;
     if summary.engaged == 0 && summary.ticks > ENGAGED_WITHIN {
-        return "Force never engaged: the tool was never free of contact; start the hand at the tool's handle"
-            .to_owned();
+        return "Force never engaged; the log has the reason".to_owned();
     }
     let depth_um = penetration_max_m * 1e6;
     format!("Maximum force {force_max_n:.2} N, {contacts_max} contacts at once, penetration up to {depth_um:.1} µm")
@@ -45,6 +44,9 @@ fn force(summary: &Summary) -> String {
 
 fn problems(summary: &Summary) -> String {
     let late = summary.overruns as f64 > MAX_OVERRUN_FRACTION * summary.ticks as f64;
+    if let Some(Err(failure)) = summary.recording.as_ref().map(RecordingOutcome::require_complete) {
+        return failure.to_string();
+    }
     match (summary.faults.len(), summary.stale, late) {
         (0, 0, false) => format!("No problems; state hash {}", summary.state_hash),
         (0, 0, true) => "Too many late ticks; run `hapticd doctor`".to_owned(),
@@ -87,6 +89,7 @@ mod tests {
             faults: Vec::new(),
             state_hash: "00".to_owned(),
             physics: 1,
+            recording: None,
         }
     }
 

@@ -53,7 +53,10 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let status = Status::of_terminal(&setup.scene, address);
     let summary = daemon::run(setup, device, options, &signals, status)?;
     conclude(&verdict(&summary));
-    if arguments.json { print_json(&summary) } else { Ok(()) }
+    if arguments.json {
+        print_json(&summary)?;
+    }
+    summary.recording.map_or(Ok(()), |recording| recording.require_complete())
 }
 
 fn admit(setup: &Setup, i_know: bool) -> Result<Option<String>, Failure> {

@@ -8,7 +8,7 @@ use crate::file_use::PathConflicts;
 use crate::golden::{ForceHash, Golden};
 use crate::recording::simulated::{Beginning, SimulatedRecording};
 use crate::stopwatch::Stopwatch;
-use crate::summary::Summary;
+use crate::summary::{RecordingOutcome, Summary};
 use crate::trace::Traces;
 use haptic_config::setup::Setup;
 use haptic_device::MonotonicNs;
@@ -42,10 +42,15 @@ pub fn simulate(arguments: &SimulateArguments) -> Result<(), Failure> {
         session.advance_recorded(ticks, stopwatch.as_mut(), &mut traces, recording.as_mut())?;
     }
     traces.finish()?;
-    recording.map(SimulatedRecording::finish).transpose()?;
+    let ended = recording.map(SimulatedRecording::finish);
+    let recording = options.record.as_deref().zip(ended.as_ref());
+    let recording = recording.map(|(file, ended)| RecordingOutcome::new(file, ended));
     let compute_ns = stopwatch.map(|stopwatch| stopwatch.percentiles());
-    let summary = Summary { compute_ns, ..session.summary() };
+    let summary = Summary { compute_ns, recording, ..session.summary() };
     print_summary(&summary, arguments.json)?;
+    if let Some(error) = ended.and_then(|ended| ended.error) {
+        return Err(error.into());
+    }
     match golden.zip(session.forces) {
         Some((golden, forces)) => golden.finish(&Golden::of(&summary, &forces)),
         None => Ok(()),
@@ -153,7 +158,9 @@ impl SimulationRun {
             self.tick();
             stopwatch.iter_mut().for_each(|stopwatch| stopwatch.lap());
             traces.write(self.rendering.last(), self.rendering.world())?;
-            recording.as_mut().map_or(Ok(()), |recording| recording.tick(&self.rendering))?;
+            if let Some(recording) = &mut recording {
+                recording.tick(&self.rendering);
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::{LoopRequest, send};
 use crate::cli::RecordArguments;
 use crate::failure::Failure;
 use crate::recording::{header, rotation, worlds};
+use crate::summary::RecordingOutcome;
 use haptic_config::setup::Setup;
 use haptic_device::Device;
 use haptic_loop::control::ControlError;
@@ -37,6 +38,8 @@ pub struct Recording {
     rotation: Rotation,
     moving_bodies: usize,
     active: Arc<Mutex<Option<ActiveRecording>>>,
+    /// Outcome of the last recording, or of the first one that is incomplete.
+    outcome: Arc<Mutex<Option<RecordingOutcome>>>,
     /// Locked while a recording starts, because two recordings started simultaneously would overwrite each other in
     /// `active`.
     starting: Arc<Mutex<()>>,
@@ -62,6 +65,7 @@ impl Recording {
             rotation: rotation(arguments),
             moving_bodies: moving_bodies.max(MIN_MOVING_BODIES),
             active: Arc::default(),
+            outcome: Arc::default(),
             starting: Arc::default(),
         }
     }
@@ -169,12 +173,23 @@ impl Recording {
     /// Closes the file of the active recording, if any, and logs a summary. The loop must no longer use its tap.
     pub fn finish(&self) {
         self.log_problems();
-        let Some(ActiveRecording { thread, has_failed, .. }) = self.active().take() else { return };
-        match thread.finish() {
-            Ok(summary) => tracing::info!("{}", describe(&summary)),
-            Err(error) if !has_failed => tracing::error!("{error}"),
-            Err(_) => {}
+        let Some(ActiveRecording { path, thread, has_failed, .. }) = self.active().take() else { return };
+        let ended = thread.finish();
+        match &ended.error {
+            None => tracing::info!("{}", describe(&ended.summary)),
+            Some(error) if !has_failed => tracing::error!("{error}"),
+            Some(_) => {}
         }
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        if outcome.as_ref().is_none_or(|earlier| earlier.complete) {
+            *outcome = Some(RecordingOutcome::new(&path, &ended));
+        }
+    }
+
+    /// Returns the outcome of the last finished recording, or of the first one that is incomplete; `None` if there was
+    /// none.
+    pub fn outcome(&self) -> Option<RecordingOutcome> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn active(&self) -> MutexGuard<'_, Option<ActiveRecording>> {

@@ -220,6 +220,7 @@ impl Supervisor {
         }
         let timing = &result.timing;
         Ok(Summary {
+            recording: self.recording.outcome(),
             overruns: timing.overruns,
             skipped: timing.skipped,
             wake_ns: Some(timing.wake.percentiles()),

@@ -8,8 +8,9 @@ use haptic_device::Device;
 use haptic_loop::command::Command;
 use haptic_loop::report::TickReport;
 use haptic_loop::tick::HapticLoop;
+use haptic_record::file::RecordError;
 use haptic_record::header::Header;
-use haptic_record::recorder::{Recorder, RecordingSummary};
+use haptic_record::recorder::{Ended, Recorder};
 use haptic_record::tap::{Tap, Timing, small_tap};
 use haptic_record::worlds::Worlds;
 use std::path::Path;
@@ -18,6 +19,8 @@ use std::path::Path;
 pub struct SimulatedRecording {
     tap: Tap,
     recorder: Recorder,
+    /// Error that has ended the recording, if any. Later ticks are not recorded.
+    written: Result<(), RecordError>,
 }
 
 /// Data needed to start a recording. For a simulation, it must be collected before the setup becomes a loop.
@@ -57,7 +60,7 @@ impl Beginning {
     pub fn create(self, path: &Path, arguments: &RecordArguments) -> Result<SimulatedRecording, Failure> {
         let (tap, feed) = small_tap(self.moving_bodies);
         let recorder = Recorder::create(path, self.header, feed, self.worlds, rotation(arguments))?;
-        Ok(SimulatedRecording { tap, recorder })
+        Ok(SimulatedRecording { tap, recorder, written: Ok(()) })
     }
 
     /// Creates the file of a recording that starts mid-run, with the loop's next tick.
@@ -83,28 +86,21 @@ impl SimulatedRecording {
     }
 
     /// Writes the newest tick of a loop.
-    ///
-    /// # Errors
-    /// If the disk is full or a write fails.
-    pub fn tick(&mut self, rendering: &HapticLoop) -> Result<(), Failure> {
-        self.tick_as(rendering.last(), rendering)
+    pub fn tick(&mut self, rendering: &HapticLoop) {
+        self.tick_as(rendering.last(), rendering);
     }
 
     /// Writes the given report instead of the loop's newest one.
-    ///
-    /// # Errors
-    /// If the disk is full or a write fails.
-    pub fn tick_as(&mut self, report: &TickReport, rendering: &HapticLoop) -> Result<(), Failure> {
-        self.tap.record_tick(report, rendering.world(), Timing::default());
-        self.tap.record_checkpoint(rendering);
-        Ok(self.recorder.drain()?)
+    pub fn tick_as(&mut self, report: &TickReport, rendering: &HapticLoop) {
+        if self.written.is_ok() {
+            self.tap.record_tick(report, rendering.world(), Timing::default());
+            self.tap.record_checkpoint(rendering);
+            self.written = self.recorder.drain();
+        }
     }
 
-    /// Closes the file and returns a summary.
-    ///
-    /// # Errors
-    /// If the disk is full or a write fails.
-    pub fn finish(self) -> Result<RecordingSummary, Failure> {
-        Ok(self.recorder.finish()?)
+    /// Closes the file and returns how the recording ended.
+    pub fn finish(self) -> Ended {
+        self.recorder.end(self.written)
     }
 }

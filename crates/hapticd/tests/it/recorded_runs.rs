@@ -5,7 +5,7 @@ use crate::common::daemon::Daemon;
 use crate::common::{Folder, Process, TIMEOUT};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
@@ -153,23 +153,67 @@ fn a_daemon_whose_recording_is_removed_reports_it_and_continues() {
     std::fs::remove_file(&file).unwrap();
     let messages = || folder.read("log");
     wait_until("the warning", || messages().contains("the file was removed"));
-    let summary = process.end("-TERM");
+    let summary = process.end_with("-TERM", 1);
     assert!(summary["ticks"].as_u64().unwrap() > 500);
+    assert!(messages().contains("a.mcap: the recording is incomplete"), "{}", messages());
+    assert_eq!((&summary["recording"]["file"], &summary["recording"]["complete"]), (&json!("a.mcap"), &json!(false)));
+}
+
+#[test]
+fn a_recording_that_another_program_shortens_is_incomplete() {
+    let folder = Folder::new();
+    let mut command = folder.command(&["run", "--record", "a.mcap", "--json"]);
+    let process = Process(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let file = folder.join("a.mcap");
+    wait_until("the first chunk", || has_ticks(&file, 500));
+    // Renamed, and a shorter one put in its place.
+    std::fs::rename(&file, folder.join("b.mcap")).unwrap();
+    std::fs::write(&file, "short").unwrap();
+    assert_eq!(process.end_with("-TERM", 1)["recording"]["complete"], false);
+}
+
+#[test]
+fn a_summary_describes_a_complete_recording() {
+    let folder = Folder::new();
+    for command in [&["simulate"][..], &["run", "--no-view"]] {
+        let arguments = [command, &["--seconds", "0.5", "--record", "a.mcap", "--json"]].concat();
+        let summary = folder.json(&arguments);
+        let (ticks, dropped, complete) = (&summary["ticks"], 0, true);
+        let expected = json!({ "file": "a.mcap", "ticks": ticks, "dropped": dropped, "complete": complete });
+        assert_eq!(summary["recording"], expected, "{arguments:?}");
+    }
+    assert!(folder.json(&["simulate", "--seconds", "0.1", "--json"]).get("recording").is_none());
+}
+
+/// Runs a command with a limit on the size of files, so that a write fails as on a full disk. The limit of 100 blocks is
+/// 50 or 100 KiB.
+fn on_a_full_disk(folder: &Folder, arguments: &str) -> Output {
+    let script = format!("trap '' XFSZ; ulimit -f 100; exec {} {arguments}", env!("CARGO_BIN_EXE_hapticd"));
+    let mut command = Command::new("sh");
+    folder.run_here(command.args(["-c", &script]));
+    command.output().unwrap()
+}
+
+#[test]
+fn a_simulation_continues_after_a_full_disk_and_fails() {
+    let folder = Folder::new();
+    let output = on_a_full_disk(&folder, "simulate --seconds 6 --record a.mcap --json");
+    assert_eq!(output.status.code(), Some(1));
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&summary["ticks"], &summary["recording"]["complete"]), (&json!(6000), &json!(false)));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("a.mcap: the recording has ended"));
+    assert_eq!(folder.json(&["replay", "a.mcap", "--json"])["truncated"], true);
 }
 
 #[test]
 fn a_full_disk_ends_the_recording_but_not_the_daemon_and_the_file_opens() {
     let folder = Folder::new();
-    let binary = env!("CARGO_BIN_EXE_hapticd");
-    // With a limit on the file size, a write fails as on a full disk; 100 blocks are 50 or 100 KiB.
-    let script = format!("trap '' XFSZ; ulimit -f 100; exec {binary} run --seconds 6 --record a.mcap --json");
-    let mut command = Command::new("sh");
-    folder.run_here(command.args(["-c", &script]));
-    let output = command.output().unwrap();
+    let output = on_a_full_disk(&folder, "run --seconds 6 --record a.mcap --json");
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{messages}");
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     assert!(messages.contains("the recording has ended") && messages.contains("the loop continues"), "{messages}");
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["recording"]["complete"], false);
     let replay = folder.json(&["replay", "a.mcap", "--json"]);
     assert!(replay["ticks"].as_u64().unwrap() < summary["ticks"].as_u64().unwrap());
     assert!(replay["first_difference"].is_null() && replay["unproved"].is_null(), "{replay}");

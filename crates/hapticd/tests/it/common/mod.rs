@@ -85,11 +85,16 @@ impl Process {
         assert!(Command::new("kill").args([name, &self.0.id().to_string()]).status().unwrap().success());
     }
 
-    /// Sends a signal that ends a daemon, and returns the daemon's summary.
-    pub fn end(mut self, signal: &str) -> Value {
+    /// Sends a signal that ends a daemon, which must succeed, and returns its summary.
+    pub fn end(self, signal: &str) -> Value {
+        self.end_with(signal, 0)
+    }
+
+    /// Sends a signal that ends a daemon with this exit code, and returns its summary.
+    pub fn end_with(mut self, signal: &str, code: i32) -> Value {
         self.signal(signal);
         let summary = serde_json::from_reader(self.0.stdout.take().unwrap()).unwrap();
-        assert_eq!(self.0.wait().unwrap().code(), Some(0));
+        assert_eq!(self.0.wait().unwrap().code(), Some(code));
         summary
     }
 }
