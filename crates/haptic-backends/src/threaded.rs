@@ -35,6 +35,10 @@ use std::time::Duration;
 const PRESENT_NS: u64 = 100_000_000;
 /// Maximum time for which a thread waits before it checks again whether the device is being closed.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
+/// Number of service periods for which one message may block before the link counts as busy.
+const BUSY_PERIODS: f64 = 2.0;
+/// Value of [`Shared::sending_ns`] while no message is being written.
+const NOT_SENDING: u64 = 0;
 /// Maximum wait for the threads to end when the device is closed.
 const CLOSE_WITHIN: Duration = Duration::from_millis(500);
 
@@ -200,6 +204,16 @@ struct Shared {
     is_held: AtomicBool,
     /// Time of the last successful read or write, monotonic clock, ns.
     alive_ns: AtomicU64,
+    /// Time at which the sending thread began to write a message, monotonic clock, ns, or [`NOT_SENDING`].
+    sending_ns: AtomicU64,
+}
+
+impl Shared {
+    /// Whether a message has been blocked for longer than `busy_ns`. Real-time: one atomic load.
+    fn is_blocked(&self, busy_ns: u64, now: MonotonicNs) -> bool {
+        let sending_ns = self.sending_ns.load(Relaxed);
+        sending_ns != NOT_SENDING && now.0.saturating_sub(sending_ns) > busy_ns
+    }
 }
 
 /// A device with a receiving and a sending thread.
@@ -211,6 +225,8 @@ pub struct ThreadedDevice {
     efforts: LatestWriter<Effort>,
     samples: LatestReader<Sample>,
     sender: Thread,
+    /// Time for which one message may block before the link counts as busy, ns.
+    busy_ns: u64,
     /// Channel that is disconnected once both threads have ended, because each thread drops its sender when it ends.
     ended: mpsc::Receiver<()>,
     sequence: u32,
@@ -272,6 +288,7 @@ impl ThreadedDevice {
         })?;
         Ok(Self {
             identity,
+            busy_ns: (BUSY_PERIODS / limits.rate_hz * 1e9) as u64,
             limits,
             monitor,
             shared,
@@ -326,8 +343,11 @@ impl Device for ThreadedDevice {
         }
     }
 
+    /// If the sending thread is blocked, this effort has not been sent; it is sent when the link accepts messages again,
+    /// unless a newer one replaces it.
+    ///
     /// Real-time: one slot swap, and one system call to wake the sending thread if it is asleep.
-    fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
+    fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {
         let force_n = effort.force_n;
         let is_finite = (force_n.x.abs() + force_n.y.abs()).is_finite();
         self.efforts.publish(if is_finite { effort } else { Effort::zero() });
@@ -335,6 +355,7 @@ impl Device for ThreadedDevice {
         match (is_finite, self.shared.is_connected.load(Relaxed)) {
             (_, false) => WriteOutcome::Failed(WriteError::NotConnected),
             (false, true) => WriteOutcome::Failed(WriteError::NotFinite),
+            (true, true) if self.shared.is_blocked(self.busy_ns, now) => WriteOutcome::Busy,
             (true, true) => WriteOutcome::Written,
         }
     }

@@ -14,7 +14,7 @@ pub enum Phase {
     /// No force: the tool has not been brought to the hand yet.
     #[default]
     Waiting,
-    /// Force is ramping up.
+    /// Force is ramping up, after an engagement or an interruption.
     Ramping,
     /// Full force.
     Engaged,
@@ -123,13 +123,18 @@ impl Engagement {
         self.fraction * self.recovered
     }
 
-    /// Engagement phase.
+    /// Whether the ramp after an engagement is running, interrupted or not.
+    pub fn is_engaging(&self) -> bool {
+        self.is_ready && self.fraction < 1.0
+    }
+
+    /// Engagement phase. It is `Engaged` only at full force: not while the force returns after an interruption.
     pub fn phase(&self) -> Phase {
         if self.is_stopped {
             Phase::Stopped
-        } else if self.fraction >= 1.0 {
+        } else if self.fraction() >= 1.0 {
             Phase::Engaged
-        } else if self.is_ready {
+        } else if self.is_ready || self.fraction > 0.0 {
             Phase::Ramping
         } else {
             Phase::Waiting
@@ -186,9 +191,11 @@ mod tests {
         let mut engagement = ramping(0.01);
         (0..40).for_each(|_| _ = engagement.advance());
         engagement.interrupt();
-        assert_eq!(engagement.fraction(), 0.0);
-        let shares: Vec<f64> = (0..50).map(|_| engagement.advance()).collect();
-        assert!((shares[24] - 0.5).abs() < 1e-12 && shares[49] > 1.0 - 1e-12);
+        assert_eq!((engagement.fraction(), engagement.phase()), (0.0, Phase::Ramping));
+        let shares: Vec<f64> = (0..49).map(|_| engagement.advance()).collect();
+        assert!((shares[24] - 0.5).abs() < 1e-12 && engagement.phase() == Phase::Ramping);
+        engagement.advance();
+        assert_eq!((engagement.advance(), engagement.phase()), (1.0, Phase::Engaged));
     }
 
     #[test]

@@ -45,6 +45,11 @@ pub enum Fault {
     },
     /// A person pressed the emergency stop.
     Stopped,
+    /// Readings arrive, but have been too old for too long.
+    Stale {
+        /// Age up to which a reading is used, s.
+        limit_s: f64,
+    },
 }
 
 impl Fault {
@@ -62,6 +67,7 @@ impl Fault {
             Self::Overruns { .. } => "overruns",
             Self::Late { .. } => "late",
             Self::Stopped => "stopped",
+            Self::Stale { .. } => "stale",
         }
     }
 
@@ -85,6 +91,7 @@ impl Fault {
             Self::Overruns { in_a_row } => (8, [u64::from(in_a_row), 0]),
             Self::Late { late_s } => (9, [late_s.to_bits(), 0]),
             Self::Stopped => (10, [0; 2]),
+            Self::Stale { limit_s } => (11, [limit_s.to_bits(), 0]),
         }
     }
 
@@ -101,6 +108,7 @@ impl Fault {
             8 => Self::Overruns { in_a_row: first as u32 },
             9 => Self::Late { late_s: f64::from_bits(first) },
             10 => Self::Stopped,
+            11 => Self::Stale { limit_s: f64::from_bits(first) },
             _ => return None,
         })
     }
@@ -160,6 +168,11 @@ impl fmt::Display for Fault {
             Self::Overruns { in_a_row } => write!(f, "{in_a_row} consecutive ticks ended after their deadline"),
             Self::Late { late_s } => write!(f, "the host stalled: a tick ran {:.0} ms late", late_s * 1e3),
             Self::Stopped => write!(f, "emergency stop"),
+            Self::Stale { limit_s } => write!(
+                f,
+                "readings arrive more than {:.0} ms late: check the cable, use a faster line or fewer devices on its hub",
+                limit_s * 1e3
+            ),
         }
     }
 }
@@ -198,7 +211,7 @@ mod tests {
     fn every_number_means_one_fault_and_parameters_survive() {
         for kind in 0..=u8::MAX {
             let fault = Fault::from_code((kind, [4, 7]));
-            assert_eq!(fault.is_some(), (1..=10).contains(&kind), "{kind}");
+            assert_eq!(fault.is_some(), (1..=11).contains(&kind), "{kind}");
             assert_eq!(fault.map_or(kind, |fault| fault.to_code().0), kind);
         }
         let faults = [
@@ -210,6 +223,7 @@ mod tests {
             Fault::Overruns { in_a_row: 20 },
             Fault::Late { late_s: 0.3 },
             Fault::Stopped,
+            Fault::Stale { limit_s: 0.005 },
         ];
         for fault in faults {
             assert_eq!(Fault::from_code(fault.to_code()), Some(fault));

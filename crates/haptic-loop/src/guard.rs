@@ -12,7 +12,7 @@ mod checkpoint;
 
 use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
-use crate::reading_monitor::{HandReading, Validity};
+use crate::reading_monitor::{HandReading, Validity, stale_after_s};
 use crate::settings::Safety;
 use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::WorstAxisModel;
@@ -83,6 +83,10 @@ pub struct Guard {
     stale_after_s: f64,
     /// Lateness of a tick that is a fault, s.
     lost_after_s: f64,
+    /// Time for which the device may accept no force before the force is interrupted, s.
+    busy_after_s: f64,
+    /// Time for which the device has accepted no force, s.
+    busy_s: f64,
     engagement: Engagement,
     tank: Tank,
     /// The fault that is still active, if any.
@@ -109,6 +113,8 @@ impl Guard {
             slew_n_per_tick: slew_n_per_tick(safety),
             stale_after_s: safety.stale_after_s,
             lost_after_s: safety.lost_after_s,
+            busy_after_s: stale_after_s(safety, device.period_s),
+            busy_s: 0.0,
             engagement: Engagement::new(safety.engage_ramp_s),
             tank: Tank::new(&tank_settings(safety, device), stored),
             active_fault: None,
@@ -126,6 +132,7 @@ impl Guard {
         self.clamp.move_to(safety.max_force_n.min(self.device.max_force_n));
         self.slew_n_per_tick = slew_n_per_tick(safety);
         (self.stale_after_s, self.lost_after_s) = (safety.stale_after_s, safety.lost_after_s);
+        self.busy_after_s = stale_after_s(safety, self.device.period_s);
         self.engagement.set_limits(safety.engage_ramp_s);
         self.tank.set_limits(&tank_settings(safety, &self.device));
     }
@@ -205,11 +212,14 @@ impl Guard {
     }
 
     /// Records the outcome of the write. If the force was not sent, the previous one still acts; a failed write is a
-    /// fault in the next tick. A disconnected device exerts no force, because it has no power or its watchdog has
+    /// fault in the next tick, and a device that stays busy interrupts the force. A disconnected device exerts no force, because it has no power or its watchdog has
     /// expired. Motion of its handle therefore withdraws no energy from the tank; otherwise, the deficit would limit
     /// every later force. Real-time: constant.
     pub fn acknowledge(&mut self, sent: WriteOutcome) {
-        if sent != WriteOutcome::Written {
+        if sent == WriteOutcome::Written {
+            self.busy_s = 0.0;
+        } else {
+            self.busy_s += TICK_S;
             let is_gone = sent == WriteOutcome::Failed(WriteError::NotConnected);
             let acting_n = if is_gone { Vector2::zeros() } else { self.given_before_n };
             self.shortfall_n += self.tank.acting_force_n() - acting_n;
@@ -265,7 +275,7 @@ impl Guard {
                 let is_trusted = !matches!(hand.validity, Validity::Faulted(_));
                 let moved_m = self.tank.observe(position_m, elapsed_s, request.stored, is_trusted);
                 self.counters.withheld_j += self.shortfall_n.dot(&moved_m);
-                if self.engagement.phase() == Phase::Ramping {
+                if self.engagement.is_engaging() {
                     self.settle(request.offset_j - self.withheld_by_ramp_n.dot(&moved_m));
                 }
             }
@@ -280,8 +290,14 @@ impl Guard {
     fn is_nominal(&self, request: &ForceRequest, hand: &HandReading) -> bool {
         matches!(hand.validity, Validity::Good)
             && request.is_finite()
-            && (request.pairs_dropped == 0 && request.periods <= 1 && self.late_in_a_row == 0)
+            && (request.pairs_dropped == 0 && request.periods <= 1 && self.late_in_a_row == 0 && !self.is_busy())
             && (self.unsent.is_none() && self.active_fault.is_none() && !self.engagement.is_stopped())
+    }
+
+    /// Whether the device has accepted no force for too long. Half a nanosecond of tolerance: a sum of whole ticks can be
+    /// slightly less than the limit that it reaches.
+    fn is_busy(&self) -> bool {
+        self.busy_s + 5e-10 >= self.busy_after_s
     }
 
     /// Handles a tick with a fault, a stale reading or skipped periods, and the first good tick after a fault or
@@ -294,7 +310,7 @@ impl Guard {
         let allowed_n = match (fault, hand.validity) {
             (Some(_), _) => self.shut_off(),
             (None, Validity::Stale) => self.interrupt(),
-            (None, _) if is_late => self.interrupt(),
+            (None, _) if is_late || self.is_busy() => self.interrupt(),
             (None, _) => self.limit(wanted_n),
         };
         let force_n = self.limit_by_energy(allowed_n, request.load_n);

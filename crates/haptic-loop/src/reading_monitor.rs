@@ -37,6 +37,21 @@ const STALE_SERVICES: f64 = 2.5;
 /// Number of service periods without a reading after which a device slower than the tick is lost.
 const LOST_SERVICES: f64 = 4.0;
 
+/// Time for which readings may arrive too old before that is a fault, s. A link that does not recover by then needs a
+/// person.
+const STALE_FOR_S: f64 = 1.0;
+
+/// Returns the time without service after which a device is stale, s: at least [`STALE_SERVICES`] of its service periods,
+/// unless it is served in every tick.
+pub(crate) fn stale_after_s(safety: &Safety, period_s: f64) -> f64 {
+    safety.stale_after_s.max(STALE_SERVICES * slow_period_s(period_s))
+}
+
+/// Service period of a device slower than the tick, s; zero for a device that is served in every tick.
+fn slow_period_s(period_s: f64) -> f64 {
+    if period_s > 1.5 * TICK_S { period_s } else { 0.0 }
+}
+
 /// Checks the readings of one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadingMonitor {
@@ -53,14 +68,15 @@ pub struct ReadingMonitor {
     silent_s: f64,
     /// Age of the last new position when it arrived, s.
     age_s: f64,
+    /// Time since the last reading that was not stale, s.
+    stale_s: f64,
 }
 
 impl ReadingMonitor {
     /// Creates a monitor for a device with the given service rate, before its first reading.
     pub fn new(safety: &Safety, service_rate_hz: f64) -> Self {
-        let period_s = 1.0 / service_rate_hz;
         let mut monitor = Self {
-            service_period_s: if period_s > 1.5 * TICK_S { period_s } else { 0.0 },
+            service_period_s: slow_period_s(1.0 / service_rate_hz),
             stale_after_s: 0.0,
             stale_after_ns: 0,
             lost_after_s: 0.0,
@@ -69,6 +85,7 @@ impl ReadingMonitor {
             sequence: 0,
             silent_s: 0.0,
             age_s: 0.0,
+            stale_s: 0.0,
         };
         monitor.set_limits(safety);
         monitor
@@ -76,7 +93,7 @@ impl ReadingMonitor {
 
     /// Sets new limits. Real-time: constant.
     pub fn set_limits(&mut self, safety: &Safety) {
-        self.stale_after_s = safety.stale_after_s.max(STALE_SERVICES * self.service_period_s);
+        self.stale_after_s = stale_after_s(safety, self.service_period_s);
         self.stale_after_ns = (self.stale_after_s * 1e9) as u64;
         self.lost_after_s = safety.lost_after_s.max(LOST_SERVICES * self.service_period_s);
         self.max_speed_m_per_s = safety.max_speed_m_per_s;
@@ -100,6 +117,13 @@ impl ReadingMonitor {
             Health::Ready | Health::Stale if !is_finite => Validity::Faulted(Fault::ReadingNotFinite),
             Health::Ready | Health::Stale if is_new => self.check_new(reading),
             Health::Ready | Health::Stale => self.check_old(),
+        };
+        let validity = match validity {
+            Validity::Stale => self.check_stale(elapsed_s),
+            _ => {
+                self.stale_s = 0.0;
+                validity
+            }
         };
         if is_new {
             self.position_m = Some(reading.position_m);
@@ -129,6 +153,16 @@ impl ReadingMonitor {
         } else {
             Validity::Good
         }
+    }
+
+    /// Counts a stale reading, which is a fault if readings have arrived too old for [`STALE_FOR_S`].
+    #[cold]
+    fn check_stale(&mut self, elapsed_s: f64) -> Validity {
+        self.stale_s += elapsed_s;
+        if self.stale_s < STALE_FOR_S.max(self.lost_after_s) {
+            return Validity::Stale;
+        }
+        Validity::Faulted(Fault::Stale { limit_s: self.stale_after_s })
     }
 
     /// Time between the last new sample and this one, s, during which the handle moved. Sample ages matter because a
@@ -256,6 +290,19 @@ mod tests {
         let mut monitor = monitor_at_rest();
         let old = Reading { age_ns: 6_000_000, ..at(0.0) };
         assert_eq!(monitor.check(&old, TICK_S).validity, Validity::Stale);
+    }
+
+    #[test]
+    fn samples_that_keep_coming_too_late_are_a_fault_after_a_second() {
+        let mut monitor = monitor_at_rest();
+        for tick in 1..=1500 {
+            let validity = monitor.check(&Reading { age_ns: 6_000_000, ..at(0.0) }, TICK_S).validity;
+            let expected =
+                if tick < 1000 { Validity::Stale } else { Validity::Faulted(Fault::Stale { limit_s: 0.005 }) };
+            assert!(validity == expected || tick == 1000, "{tick}: {validity:?}");
+        }
+        assert_eq!(monitor.check(&at(0.0), TICK_S).validity, Validity::Good);
+        assert_eq!(monitor.check(&Reading { age_ns: 6_000_000, ..at(0.0) }, TICK_S).validity, Validity::Stale);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The sending thread: writes the newest effort at the pace of the link.
 
-use super::{CHECK_EVERY, SendOutcome, Shared, Transmitter};
+use super::{CHECK_EVERY, NOT_SENDING, SendOutcome, Shared, Transmitter};
 use haptic_device::Effort;
 use haptic_realtime::clock::monotonic_ns;
 use haptic_realtime::exchange::LatestReader;
@@ -56,7 +56,10 @@ impl Sending {
 
     fn step(&mut self, force_n: Vector2<f64>, is_new: bool, now_ns: u64) {
         let Some(transmitter) = &mut self.transmitter else { return std::thread::park_timeout(CHECK_EVERY) };
-        match transmitter.send(force_n, is_new, now_ns) {
+        self.shared.sending_ns.store(now_ns, Relaxed);
+        let sent = transmitter.send(force_n, is_new, now_ns);
+        self.shared.sending_ns.store(NOT_SENDING, Relaxed);
+        match sent {
             Ok(SendOutcome::Again) => self.shared.alive_ns.store(monotonic_ns(), Relaxed),
             Ok(SendOutcome::Idle { until_ns }) => std::thread::park_timeout(left(until_ns)),
             Ok(SendOutcome::Wait { until_ns }) => std::thread::sleep(left(until_ns)),

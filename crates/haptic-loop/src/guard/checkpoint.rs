@@ -14,6 +14,8 @@ impl Guard {
             slew_n_per_tick: _,
             stale_after_s: _,
             lost_after_s: _,
+            busy_after_s: _,
+            busy_s,
             engagement,
             tank,
             active_fault,
@@ -24,7 +26,7 @@ impl Guard {
             given_before_n,
             counters: GuardCounters { stale, faults, clamped, cut, withheld_j },
         } = self;
-        archive.numbers([now_n, to_n, step_n, withheld_j]);
+        archive.numbers([now_n, to_n, step_n, withheld_j, busy_s]);
         engagement.carry(archive);
         tank.carry(archive);
         [active_fault, unsent].into_iter().for_each(|fault| Fault::carry(fault, archive));

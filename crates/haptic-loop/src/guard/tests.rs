@@ -126,6 +126,24 @@ fn a_force_that_found_the_link_busy_leaves_the_last_one_on_account() {
 }
 
 #[test]
+fn a_link_that_stays_busy_interrupts_the_force_which_then_returns_over_50_ms() {
+    let mut guard = engaged(&Safety::default());
+    let mut tick = |sent| {
+        let force_n = guard.admit(&request(1.0), &hand(0.0)).force_n.x;
+        guard.acknowledge(sent);
+        (force_n, guard.phase())
+    };
+    tick(WriteOutcome::Written);
+    for busy in 1..=20 {
+        let (force_n, phase) = tick(WriteOutcome::Busy);
+        assert_eq!((force_n > 0.0, phase == Phase::Engaged), (busy <= 5, busy <= 5), "{busy} ticks");
+    }
+    assert_eq!(tick(WriteOutcome::Written).0, 0.0, "the tick whose force is sent again");
+    let forces: Vec<f64> = (0..50).map(|_| tick(WriteOutcome::Written).0).collect();
+    assert!(forces[0] < 0.03 && (forces[24] - 0.5).abs() < 0.03 && forces[49] > 0.99, "{forces:?}");
+}
+
+#[test]
 fn late_ticks_in_a_row_are_a_fault_and_single_ones_are_not() {
     let mut guard = engaged(&Safety::default());
     let late = ForceRequest { periods: 2, ..request(0.0) };

@@ -18,8 +18,9 @@ impl ReadingMonitor {
             sequence,
             silent_s,
             age_s,
+            stale_s,
         } = self;
-        archive.numbers([silent_s, age_s]);
+        archive.numbers([silent_s, age_s, stale_s]);
         archive.optional(position_m, Vector2::zeros(), |archive, place_m| archive.vector(place_m));
         archive.count(sequence);
     }

@@ -163,7 +163,8 @@ impl Events {
         let is_off = matches!(now.phase, Phase::Waiting | Phase::Stopped) || now.fault.is_some() || self.is_paused;
         assert!(!is_off || force_n == 0.0, "{case}: {force_n} N");
         assert!(now.fault.is_none() || matches!(now.phase, Phase::Waiting | Phase::Stopped), "{case}");
-        assert!(now.phase != Phase::Ramping || now.fraction <= 1.0, "{case}");
+        assert!(now.phase != Phase::Engaged || now.fraction == 1.0, "{case}: {}", now.fraction);
+        assert!(now.phase != Phase::Engaged || !now.stale, "{case}: engaged over a stale link");
         assert!(now.phase != Phase::Engaged || matches!(before.phase, Phase::Engaged | Phase::Ramping), "{case}");
         assert!(now.skipped < 5 || force_n == 0.0, "{case}: {force_n} N after a stall");
         assert!(now.skipped < 100 || matches!(now.phase, Phase::Waiting | Phase::Stopped), "{case}: after a stall");

@@ -21,14 +21,19 @@ use hapticd::cli::RecordArguments;
 use hapticd::recording::kept::OpenRecording;
 use nalgebra::Vector2;
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// Number of ticks in a short recording.
 const TICKS: u64 = 500;
 /// Tick in which the fault of a recording starts, after the ramp.
 const FAULT_TICK: u64 = 60;
+/// Tick before which the emergency stop is released.
+const RELEASE_TICK: u64 = 75;
 /// Number of ticks in the recording of a fault.
 const FAULT_TICKS: u64 = 90;
+/// Numbers of the faults with a recording: all but `stale`, which takes a second to develop.
+const FAULTS: RangeInclusive<u8> = 1..=10;
 /// A profile with a short ramp, so that the force is engaged before the fault.
 const PROFILE: &str = "[safety]\nengage_ramp_s = 0.03\n";
 
@@ -48,7 +53,7 @@ fn stored_recordings_replay_bit_for_bit() {
         write_recordings(&folder());
     }
     let runs = ["from-tick-1.mcap", "mid-run.mcap", "black-box.mcap"].map(|name| (name.to_owned(), None));
-    let faults = (1..=8).map(|number| (fault_file(number), Some(number)));
+    let faults = FAULTS.map(|number| (fault_file(number), Some(number)));
     for (name, fault) in runs.into_iter().chain(faults) {
         let file = folder().join(&name);
         let recording = OpenRecording::open(&file).unwrap();
@@ -94,7 +99,7 @@ fn write_recordings(folder: &Path) {
     write_from_tick_1(&folder.join("from-tick-1.mcap"));
     write_mid_run(&folder.join("mid-run.mcap"));
     write_black_box(&folder.join("black-box.mcap"));
-    (1..=8).for_each(|number| write_fault(number, &folder.join(fault_file(number))));
+    FAULTS.for_each(|number| write_fault(number, &folder.join(fault_file(number))));
 }
 
 /// Writes a recording from tick 1 that contains every command.
@@ -172,8 +177,17 @@ fn write_fault(number: u8, file: &Path) {
         run.apply(Command::SetSafety(Safety { max_speed_m_per_s: 1e300, engage_ramp_s: 0.03, ..Safety::default() }));
     }
     for tick in 1..=FAULT_TICKS {
-        let is_late = number == 8 && tick >= FAULT_TICK;
-        let report = run.tick_after(u32::from(is_late));
+        let skipped = match number {
+            8 if tick >= FAULT_TICK => 1,
+            9 if tick == FAULT_TICK => 150,
+            _ => 0,
+        };
+        match (number, tick) {
+            (10, FAULT_TICK) => run.apply(Command::Stop),
+            (10, RELEASE_TICK) => run.apply(Command::Release),
+            _ => {}
+        }
+        let report = run.tick_after(skipped);
         run.record(&report);
     }
     run.end();
