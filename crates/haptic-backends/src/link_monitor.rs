@@ -20,6 +20,8 @@ pub struct LinkMonitor {
     commands: AtomicU64,
     /// Number of commands answered or counted as lost.
     settled: AtomicU64,
+    /// Minimum interval between two commands while the receiving thread resynchronises, ns; zero otherwise.
+    hold_ns: AtomicU64,
     counters: Mutex<Counters>,
 }
 
@@ -39,6 +41,7 @@ impl Default for LinkMonitor {
             next_sequence: AtomicU8::new(0),
             commands: AtomicU64::new(0),
             settled: AtomicU64::new(0),
+            hold_ns: AtomicU64::new(0),
             counters: Mutex::new(Counters { round_trips, frames_lost: 0, crc_errors: 0, reconnects: 0 }),
         }
     }
@@ -80,6 +83,24 @@ impl LinkMonitor {
         self.commands().saturating_sub(self.settled.load(Ordering::Acquire))
     }
 
+    /// Asks the tick to leave at least this time between two commands, ns; zero for no such minimum.
+    pub fn hold(&self, interval_ns: u64) {
+        self.hold_ns.store(interval_ns, Ordering::Release);
+    }
+
+    /// Minimum interval between two commands, ns; zero if there is none.
+    ///
+    /// Real-time: one atomic load.
+    pub fn hold_ns(&self) -> u64 {
+        self.hold_ns.load(Ordering::Acquire)
+    }
+
+    /// Time at which the command with this sequence number was sent; `None` if it is not in flight.
+    pub fn sent_at(&self, sequence: u8) -> Option<MonotonicNs> {
+        let sent_at_ns = self.sent_at_ns[usize::from(sequence)].load(Ordering::Acquire);
+        (sent_at_ns != NOT_SENT).then_some(MonotonicNs(sent_at_ns))
+    }
+
     /// Records that a command was answered. Returns the time at which it was sent, or `None` if it was not in flight.
     /// Not real-time: takes a lock.
     pub fn record_answer(&self, sequence: u8, now: MonotonicNs) -> Option<MonotonicNs> {
@@ -112,6 +133,13 @@ impl LinkMonitor {
             sent_at_ns.store(NOT_SENT, Ordering::Release);
         }
         self.settled.store(self.commands(), Ordering::Release);
+        self.hold(0);
+    }
+
+    /// Records that a command was answered by an answer that is not used.
+    pub fn record_unused(&self, sequence: u8) {
+        self.forget(sequence);
+        self.settled.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Records that `count` commands were lost. Not real-time: takes a lock.

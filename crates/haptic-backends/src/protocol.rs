@@ -274,6 +274,11 @@ pub struct Received {
 pub trait ReceiveHalf: Send {
     /// Handles received bytes. Also called with an empty slice when no bytes arrive.
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received;
+
+    /// Time at which [`Self::receive`] is to be called even if no bytes arrive; `None` if there is no hurry.
+    fn wake_at(&self) -> Option<MonotonicNs> {
+        None
+    }
 }
 
 /// A protocol with its settings. It opens a session at the start and after every loss of the link.

@@ -125,7 +125,7 @@ impl SerialDevice {
             Err(error) => return failed(&error),
         }
         let now = now();
-        if !self.in_flight_limit.admits(effort, self.monitor.in_flight(), now) {
+        if !self.in_flight_limit.admits(effort, &self.monitor, now) {
             return WriteOutcome::Busy;
         }
         let (frame, verdict) = transmit.encode(effort, &self.newest, now);

@@ -1,5 +1,6 @@
-//! Limits the number of commands in flight.
+//! Limits the number of commands in flight, and holds commands back while the link resynchronises.
 
+use crate::link_monitor::LinkMonitor;
 use haptic_device::{Effort, MonotonicNs};
 
 /// Maximum number of commands in flight. It bounds the backlog of a stalled line or device, so that the newest effort
@@ -11,7 +12,7 @@ const MAX_IN_FLIGHT: u64 = 6;
 const SEND_ANYWAY_EVERY_NS: u64 = 10_000_000;
 
 /// Limits the number of commands in flight. Stores the time of the last command and whether it requested a force.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct InFlightLimit {
     sent_at: MonotonicNs,
     /// Whether the last command requested a force.
@@ -21,17 +22,21 @@ pub struct InFlightLimit {
 impl InFlightLimit {
     /// Creates a limit before the first command.
     pub fn new() -> Self {
-        Self { sent_at: MonotonicNs(0), pushes: false }
+        Self::default()
     }
 
-    /// Whether an effort may be sent now. A zero effort that ends a force is always admitted; otherwise, the force
-    /// would last as long as the stall.
+    /// Whether an effort may be sent now on the link with this monitor. A zero effort that ends a force is always
+    /// admitted; otherwise, the force would last as long as the stall.
     ///
-    /// Real-time: a few comparisons.
-    pub fn admits(&self, effort: Effort, in_flight: u64, now: MonotonicNs) -> bool {
-        let is_below_limit = in_flight < MAX_IN_FLIGHT;
+    /// Real-time: three atomic loads and a few comparisons.
+    pub fn admits(&self, effort: Effort, monitor: &LinkMonitor, now: MonotonicNs) -> bool {
         let ends_a_force = self.pushes && !is_force(effort);
-        is_below_limit || ends_a_force || now.since(self.sent_at) >= SEND_ANYWAY_EVERY_NS
+        let since_last_ns = now.since(self.sent_at);
+        ends_a_force
+            || match monitor.hold_ns() {
+                0 => monitor.in_flight() < MAX_IN_FLIGHT || since_last_ns >= SEND_ANYWAY_EVERY_NS,
+                interval_ns => since_last_ns >= interval_ns,
+            }
     }
 
     /// Records that an effort was sent, completely or in part.
@@ -65,18 +70,37 @@ mod tests {
         limit
     }
 
+    /// A link with this many commands in flight.
+    fn link(in_flight: u64) -> LinkMonitor {
+        let monitor = LinkMonitor::default();
+        (0..in_flight).for_each(|number| monitor.record_sent(number as u8, NOW));
+        monitor
+    }
+
     #[test]
     fn at_the_limit_a_force_waits_until_the_interval_is_over() {
         let limit = after(force(1.0));
-        assert!(limit.admits(force(2.0), MAX_IN_FLIGHT - 1, NOW));
-        assert!(!limit.admits(force(2.0), MAX_IN_FLIGHT, NOW));
-        assert!(limit.admits(force(2.0), MAX_IN_FLIGHT, NOW.after(SEND_ANYWAY_EVERY_NS)));
+        assert!(limit.admits(force(2.0), &link(MAX_IN_FLIGHT - 1), NOW));
+        assert!(!limit.admits(force(2.0), &link(MAX_IN_FLIGHT), NOW));
+        assert!(limit.admits(force(2.0), &link(MAX_IN_FLIGHT), NOW.after(SEND_ANYWAY_EVERY_NS)));
     }
 
     #[test]
     fn at_the_limit_a_zero_that_ends_a_force_is_sent_and_further_zeros_wait() {
-        assert!(after(force(1.0)).admits(Effort::zero(), MAX_IN_FLIGHT, NOW));
-        assert!(after(force(1.0)).admits(force(f64::NAN), MAX_IN_FLIGHT, NOW), "it is sent as zero");
-        assert!(!after(Effort::zero()).admits(Effort::zero(), MAX_IN_FLIGHT, NOW));
+        let full = link(MAX_IN_FLIGHT);
+        assert!(after(force(1.0)).admits(Effort::zero(), &full, NOW));
+        assert!(after(force(1.0)).admits(force(f64::NAN), &full, NOW), "it is sent as zero");
+        assert!(!after(Effort::zero()).admits(Effort::zero(), &full, NOW));
+    }
+
+    #[test]
+    fn while_the_link_resynchronises_a_force_waits_and_a_zero_that_ends_a_force_is_sent() {
+        let (limit, monitor) = (after(force(1.0)), link(0));
+        monitor.hold(20_000_000);
+        assert!(!limit.admits(force(2.0), &monitor, NOW.after(SEND_ANYWAY_EVERY_NS)));
+        assert!(limit.admits(force(2.0), &monitor, NOW.after(20_000_000)), "the watchdog is fed");
+        assert!(limit.admits(Effort::zero(), &monitor, NOW));
+        monitor.hold(0);
+        assert!(limit.admits(force(2.0), &monitor, NOW));
     }
 }

@@ -1,15 +1,41 @@
-//! Matches answers without sequence numbers to commands. Answers arrive in the order of the commands; lost answers have
-//! to be inferred.
+//! Matches answers without sequence numbers to commands. Answers arrive in the order of the commands, but some are lost,
+//! and some belong to no command: frames that arrive twice, and answers to the stop frames of the dead-man process.
 //!
-//! While the link works, every command is answered promptly, so the number of commands in flight repeatedly returns to
-//! zero. If it never falls below n during a whole window, n answers have been lost.
+//! An answer counts as that of the oldest command in flight. If answers were lost before, it belongs to a later command,
+//! so that the sample is younger than it seems, never older. A surplus answer would make the next samples seem younger
+//! than they are. Both errors stay until the link resynchronises: the tick sends no commands until every command is
+//! answered or the line has been silent for [`SILENT_AFTER_NS`]. What is then unanswered is lost, and the count starts
+//! again with one command.
+
+mod backlog;
 
 use crate::link_monitor::LinkMonitor;
+use backlog::Backlog;
 use haptic_device::MonotonicNs;
 use std::sync::Arc;
 
-/// Number of answers per window; enough for a stalled line to catch up, few enough to detect a loss quickly.
-const WINDOW: u32 = 64;
+/// Time after the last command and the last answer after which no answer arrives any more, ns; longer on a line whose
+/// round trips are longer. Less than the five ticks after which a reading is stale: a link that answers promptly loses
+/// no force when it resynchronises.
+pub const SILENT_AFTER_NS: u64 = 4_500_000;
+
+/// Time without answers to commands in flight after which the link has stalled, ns.
+const STALLED_AFTER_NS: u64 = 10_000_000;
+
+/// Time between two calls of a receive half after which the host has stalled, ns. Less than the time after which the
+/// dead-man process sends stop frames, whose answers may then be among the received bytes.
+const HOST_STALLED_AFTER_NS: u64 = 40_000_000;
+
+/// Minimum interval between two commands while the link has stalled, ns. The first answer ends the stall.
+const STALLED_HOLD_NS: u64 = 10_000_000;
+
+/// Minimum interval between two commands while the line falls silent, ns. Normally it is silent earlier; if not, the
+/// device's watchdog must be fed.
+const DRAINING_HOLD_NS: u64 = 20_000_000;
+
+/// How much sooner than any lone command's an answer may arrive, ns. One that arrives even sooner belongs to an earlier
+/// command.
+const SOONER_NS: u64 = 500_000;
 
 /// Numbers the commands of a transmit half, so that their send times can be looked up.
 pub struct OrderedCommands {
@@ -40,77 +66,176 @@ impl OrderedCommands {
     }
 }
 
+/// What the matcher does with answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Matches them to commands.
+    Matching,
+    /// Matches them to commands while the tick sends none.
+    Draining,
+    /// Discards them while the tick sends no commands.
+    Discarding,
+    /// Waits for the first one after a stall.
+    Stalled,
+}
+
 /// Matches the answers of a receive half to commands.
 pub struct OrderedAnswers {
     monitor: Arc<LinkMonitor>,
     commands_before: u64,
-    answered: u64,
-    lost: u64,
-    min_in_flight: u64,
-    in_window: u32,
+    /// Number of commands of this session that are answered or lost.
+    settled: u64,
+    mode: Mode,
+    backlog: Backlog,
+    /// Time of the last answer, or of the start of the mode.
+    heard_at: MonotonicNs,
+    /// Time of the last call of the receive half.
+    woken_at: Option<MonotonicNs>,
+    /// Whether the next answer is that of a lone command after a resynchronisation.
+    is_alone: bool,
+    /// Shortest round trip of a lone command, ns; zero before the first one.
+    shortest_ns: u64,
+    /// Longest of the last round trips, ns, which loses a 64th with each answer. Includes the time by which samples seem
+    /// older than they are.
+    longest_ns: u64,
 }
 
 impl OrderedAnswers {
     /// Creates a matcher that starts at the first command of a session.
     pub fn new(monitor: Arc<LinkMonitor>) -> Self {
-        let commands_before = monitor.commands();
-        Self { monitor, commands_before, answered: 0, lost: 0, min_in_flight: u64::MAX, in_window: 0 }
+        monitor.hold(0);
+        Self {
+            commands_before: monitor.commands(),
+            monitor,
+            settled: 0,
+            mode: Mode::Matching,
+            backlog: Backlog::default(),
+            heard_at: MonotonicNs(0),
+            woken_at: None,
+            is_alone: true,
+            shortest_ns: 0,
+            longest_ns: 0,
+        }
     }
 
-    /// Handles an answer. Returns the time at which its command was sent, if known.
+    /// Handles a call of the receive half, before its answers.
+    pub fn on_wake(&mut self, now: MonotonicNs) {
+        let before = self.woken_at.replace(now);
+        let has_stalled = before.is_some_and(|before| now.since(before) >= HOST_STALLED_AFTER_NS);
+        match self.mode {
+            _ if has_stalled && self.commands() > 0 => self.enter(Mode::Discarding, now),
+            Mode::Draining | Mode::Discarding if now >= self.silent_at() => self.start_again(now),
+            Mode::Matching if self.stalled_at().is_some_and(|at| now >= at) => self.enter(Mode::Stalled, now),
+            _ => {}
+        }
+    }
+
+    /// Handles an answer. Returns the earliest time at which its command can have been sent; `None` if that is not
+    /// known.
     pub fn on_answer(&mut self, now: MonotonicNs) -> Option<MonotonicNs> {
-        let number = (self.answered + self.lost) as u8;
-        self.answered += 1;
-        let commands = self.monitor.commands().saturating_sub(self.commands_before);
-        self.min_in_flight = self.min_in_flight.min(commands.saturating_sub(self.answered + self.lost));
-        self.in_window += 1;
-        if self.in_window == WINDOW {
-            self.close_window();
+        self.heard_at = now;
+        let is_surplus = self.in_flight() == 0;
+        let number = self.settled as u8;
+        self.settled += u64::from(!is_surplus);
+        if is_surplus || matches!(self.mode, Mode::Stalled | Mode::Discarding) {
+            if !is_surplus {
+                self.monitor.record_unused(number);
+            }
+            self.enter(Mode::Discarding, now);
+            return None;
         }
-        self.monitor.record_answer(number, now)
+        let sent_at = self.monitor.record_answer(number, now)?;
+        let round_trip_ns = now.since(sent_at);
+        self.longest_ns = round_trip_ns.max(self.longest_ns - self.longest_ns / 64);
+        if self.is_too_soon(round_trip_ns) {
+            self.enter(Mode::Discarding, now);
+            return None;
+        }
+        self.watch_backlog(now);
+        Some(sent_at)
     }
 
-    fn close_window(&mut self) {
-        if self.min_in_flight > 0 {
-            self.lost += self.min_in_flight;
-            self.monitor.record_lost(self.min_in_flight);
+    /// Whether answers are discarded, because it is not known which commands they belong to.
+    pub fn is_discarding(&self) -> bool {
+        matches!(self.mode, Mode::Stalled | Mode::Discarding)
+    }
+
+    /// Time at which [`Self::on_wake`] has something to do even if no answer arrives, if any.
+    pub fn wake_at(&self) -> Option<MonotonicNs> {
+        match self.mode {
+            Mode::Matching => self.stalled_at(),
+            Mode::Draining | Mode::Discarding => Some(self.silent_at()),
+            Mode::Stalled => None,
         }
-        (self.min_in_flight, self.in_window) = (u64::MAX, 0);
+    }
+
+    /// Number of commands sent in this session.
+    fn commands(&self) -> u64 {
+        self.monitor.commands().saturating_sub(self.commands_before)
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.commands().saturating_sub(self.settled)
+    }
+
+    /// Whether a round trip is too short for the command that an answer is matched to.
+    fn is_too_soon(&mut self, round_trip_ns: u64) -> bool {
+        if std::mem::take(&mut self.is_alone) {
+            let is_shortest = self.shortest_ns == 0 || round_trip_ns < self.shortest_ns;
+            self.shortest_ns = if is_shortest { round_trip_ns } else { self.shortest_ns };
+        }
+        round_trip_ns + SOONER_NS < self.shortest_ns
+    }
+
+    /// Resynchronises if more commands are in flight than the round trip explains, and ends that when all are answered.
+    fn watch_backlog(&mut self, now: MonotonicNs) {
+        let in_flight = self.in_flight();
+        if self.mode == Mode::Draining {
+            if in_flight == 0 {
+                self.backlog.explain();
+                self.enter(Mode::Matching, now);
+            }
+            return;
+        }
+        self.backlog.record(in_flight);
+        if self.backlog.is_unexplained() {
+            self.enter(Mode::Draining, now);
+        }
+    }
+
+    fn enter(&mut self, mode: Mode, now: MonotonicNs) {
+        self.monitor.hold(match mode {
+            Mode::Matching => 0,
+            Mode::Draining | Mode::Discarding => DRAINING_HOLD_NS,
+            Mode::Stalled => STALLED_HOLD_NS,
+        });
+        (self.mode, self.heard_at) = (mode, now);
+    }
+
+    /// Counts the commands in flight as lost and starts again with the next one.
+    fn start_again(&mut self, now: MonotonicNs) {
+        let lost = self.in_flight();
+        if lost > 0 {
+            self.monitor.record_lost(lost);
+        }
+        (self.settled, self.is_alone) = (self.settled + lost, true);
+        self.backlog.clear();
+        self.enter(Mode::Matching, now);
+    }
+
+    /// Time after which no answer to the commands sent so far arrives any more.
+    fn silent_at(&self) -> MonotonicNs {
+        let last = self.monitor.sent_at((self.commands() as u8).wrapping_sub(1));
+        let silence_ns = (self.longest_ns + SOONER_NS).clamp(SILENT_AFTER_NS, STALLED_AFTER_NS);
+        self.heard_at.max(last.unwrap_or_default()).after(silence_ns)
+    }
+
+    /// Time at which the link has stalled if no answer arrives before; `None` without commands in flight.
+    fn stalled_at(&self) -> Option<MonotonicNs> {
+        let oldest = (self.in_flight() > 0).then(|| self.monitor.sent_at(self.settled as u8)).flatten()?;
+        Some(self.heard_at.max(oldest).after(STALLED_AFTER_NS))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn exchange(monitor: &Arc<LinkMonitor>, count: u64, is_lost: impl Fn(u64) -> bool, late: u64) -> u64 {
-        let (mut commands, mut answers) =
-            (OrderedCommands::new(Arc::clone(monitor)), OrderedAnswers::new(Arc::clone(monitor)));
-        let mut unanswered = 0;
-        for tick in 1..=count {
-            commands.record_sent(MonotonicNs(tick * 1000));
-            unanswered += u64::from(!is_lost(tick));
-            // A stalled line delivers all its answers at once.
-            if tick % late == 0 {
-                for _ in 0..std::mem::take(&mut unanswered) {
-                    answers.on_answer(MonotonicNs(tick * 1000 + 200));
-                }
-            }
-        }
-        monitor.statistics(1000.0).frames_lost
-    }
-
-    #[test]
-    fn answers_that_arrive_together_are_not_lost() {
-        let monitor = Arc::new(LinkMonitor::default());
-        assert_eq!(exchange(&monitor, 1000, |_| false, 5), 0);
-        assert_eq!(monitor.statistics(1000.0).round_trip.max_ns, 4200);
-    }
-
-    #[test]
-    fn answers_that_never_arrive_are_counted_once_and_later_times_are_correct() {
-        let monitor = Arc::new(LinkMonitor::default());
-        assert_eq!(exchange(&monitor, 10_000, |tick| tick % 500 == 0, 1), 19);
-        assert!(monitor.statistics(1000.0).round_trip.p50_ns < 220);
-    }
-}
+mod tests;

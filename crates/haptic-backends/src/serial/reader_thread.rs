@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Maximum wait for bytes before the stop flag is checked again.
-const CHECK_EVERY: Duration = Duration::from_millis(20);
+/// Maximum wait for bytes before the stop flag and the receive half are checked again.
+const CHECK_EVERY: Duration = Duration::from_millis(10);
 
 /// Reconnection timing: one attempt every 50 ms; a persistent error is logged about every 10 s.
 const RECONNECT: Reconnect = Reconnect { every: Duration::from_millis(50), log_every: 200 };
@@ -147,7 +147,7 @@ impl ReaderThread {
         let mut buffer = [0; 256];
         let mut silence = Silence::new(now(), self.monitor.commands());
         while !self.stop.load(Ordering::Relaxed) {
-            let count = match port.read_within(&mut buffer, CHECK_EVERY) {
+            let count = match port.read_within(&mut buffer, wait_until(receive.wake_at(), now())) {
                 Ok(count) => count,
                 Err(error) => return Some(format!("the device was unplugged ({error})")),
             };
@@ -213,6 +213,11 @@ impl ReaderThread {
         self.tx_links.push(tx_link);
         (receive, port)
     }
+}
+
+/// Returns how long to wait for bytes if the receive half is to be called at `wake_at`.
+fn wait_until(wake_at: Option<MonotonicNs>, now: MonotonicNs) -> Duration {
+    wake_at.map_or(CHECK_EVERY, |wake_at| CHECK_EVERY.min(Duration::from_nanos(wake_at.since(now))))
 }
 
 /// A period without samples: its start, and the number of commands sent before it.

@@ -1,6 +1,7 @@
 //! Host and device of the Haply and ODrive protocols, connected directly: no port, no clock.
 
 use haptic_backends::protocol::{HandshakeError, OpenSession, Protocol, Sample, Step};
+use haptic_backends::serial::in_flight_limit::InFlightLimit;
 use haptic_backends::serial::{HaplyProtocol, HaplyVariant, LinkMonitor, OdriveProtocol, OdriveSettings};
 use haptic_device::{DeviceModel, Effort, FaultCode, HandModel, Health, MonotonicNs};
 use haptic_emulator::handle::EmulatedHandle;
@@ -39,18 +40,34 @@ struct Link<B> {
     monitor: Arc<LinkMonitor>,
     now: MonotonicNs,
     newest: Sample,
+    limit: InFlightLimit,
 }
 
 impl<B: Board> Link<B> {
     fn new(mut board: B, make: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>) -> Self {
         let monitor = Arc::new(LinkMonitor::default());
         let session = run_handshake(make(Arc::clone(&monitor)).as_mut(), &mut board).unwrap();
-        Self { board, session, monitor, now: MonotonicNs(10_000 * MILLISECOND_NS), newest: Sample::default() }
+        Self::at_10_s(board, session, monitor)
+    }
+
+    fn at_10_s(board: B, session: Box<OpenSession>, monitor: Arc<LinkMonitor>) -> Self {
+        let (now, newest) = (MonotonicNs(10_000 * MILLISECOND_NS), Sample::default());
+        Self { board, session, monitor, now, newest, limit: InFlightLimit::new() }
+    }
+
+    /// Sends a command, if the link admits one now, and returns the answer of the board.
+    fn command(&mut self, force_n: Vector2<f64>) -> Vec<u8> {
+        let effort = Effort { force_n };
+        if !self.limit.admits(effort, &self.monitor, self.now) {
+            return Vec::new();
+        }
+        self.limit.record(effort, self.now);
+        let (frame, _) = self.session.transmit.encode(effort, &self.newest, self.now);
+        replies_of(&mut self.board, frame.bytes())
     }
 
     fn exchange(&mut self, force_n: Vector2<f64>, is_lost: bool) {
-        let (frame, _) = self.session.transmit.encode(Effort { force_n }, &self.newest, self.now);
-        let answer = replies_of(&mut self.board, frame.bytes());
+        let answer = self.command(force_n);
         self.board.tick(&mut Vec::new());
         self.now = self.now.after(MILLISECOND_NS / 2);
         self.receive(if is_lost { &[] } else { &answer });
@@ -71,6 +88,20 @@ impl<B: Board> Link<B> {
         for _ in 0..ticks {
             self.exchange(force_n, false);
         }
+    }
+
+    /// Runs ticks without losses and returns how many of the last 50 brought a new sample. Fails if one of them seems
+    /// younger than its command.
+    fn recover(&mut self, ticks: usize) -> usize {
+        self.run(ticks - 50, Vector2::zeros());
+        let mut fresh = 0;
+        for _ in 0..50 {
+            let (before, tick_at) = (self.newest.sequence, self.now);
+            self.exchange(Vector2::zeros(), false);
+            assert!(self.newest.taken_at <= tick_at, "taken after the command that it answers");
+            fresh += usize::from(self.newest.sequence != before && self.newest.taken_at == tick_at);
+        }
+        fresh
     }
 }
 
@@ -146,7 +177,7 @@ fn a_haply_that_kept_its_power_keeps_its_angles_when_it_is_found_again() {
     run_handshake(&mut protocol, &mut board).unwrap();
     (0..2000).for_each(|_| board.tick(&mut Vec::new()));
     let session = run_handshake(&mut protocol, &mut board).unwrap();
-    let mut link = Link { board, session, monitor, now: MonotonicNs(1), newest: Sample::default() };
+    let mut link = Link::at_10_s(board, session, monitor);
     link.run(2, Vector2::zeros());
     assert!(link.newest.position_m.y > 0.09, "not taken for home: {}", link.newest.position_m);
 }
@@ -185,8 +216,7 @@ fn a_haply_that_waits_for_the_rest_of_a_message_keeps_its_angles_when_it_is_foun
         let session =
             run_handshake(&mut protocol, &mut board).unwrap_or_else(|error| panic!("{received} bytes: {error}"));
         assert_eq!(board.force_n(), Vector2::zeros(), "{received} bytes");
-        let (monitor, newest) = (Arc::new(LinkMonitor::default()), Sample::default());
-        let mut link = Link { board, session, monitor, now: MonotonicNs(1), newest };
+        let mut link = Link::at_10_s(board, session, Arc::new(LinkMonitor::default()));
         link.run(2, Vector2::zeros());
         assert!(link.newest.position_m.y > 0.09, "{received} bytes: {}", link.newest.position_m);
     }
@@ -215,6 +245,48 @@ fn frames_lost_from_a_haply_are_counted() {
     }
     let lost = link.monitor.statistics(1000.0).frames_lost;
     assert!((19..=20).contains(&lost), "{lost}");
+}
+
+#[test]
+fn a_haply_is_back_after_a_stall_of_the_host_in_which_the_dead_man_process_sent_stop_frames() {
+    let mut link = haply(HaplyVariant::V3);
+    link.run(200, Vector2::zeros());
+    let stop_frame = HaplyProtocol::new(HaplyVariant::V3, Arc::default()).dead_man_frame().unwrap();
+    let mut answers = link.command(Vector2::zeros());
+    for _ in 0..30 {
+        answers.extend(replies_of(&mut link.board, stop_frame.bytes()));
+    }
+    link.now = link.now.after(250 * MILLISECOND_NS);
+    let before = link.newest.sequence;
+    link.receive(&answers);
+    assert_eq!(link.newest.sequence, before, "an answer to a stop frame was taken for one to a command");
+    assert_eq!((link.recover(70), link.monitor.in_flight()), (50, 0));
+}
+
+/// Lets answers arrive twice, and others not at all, and expects the link to be in step again afterwards.
+fn lose_step_and_recover<B: Board>(mut link: Link<B>) {
+    link.run(200, Vector2::zeros());
+    for _ in 0..3 {
+        let answer = link.command(Vector2::zeros());
+        link.receive(&[answer.clone(), answer].concat());
+        link.run(20, Vector2::zeros());
+    }
+    assert_eq!((link.recover(100), link.monitor.in_flight()), (50, 0));
+    (0..4).for_each(|_| link.exchange(Vector2::zeros(), true));
+    assert_eq!((link.recover(100), link.monitor.in_flight()), (50, 0));
+    assert_eq!(link.monitor.statistics(1000.0).frames_lost, 4);
+    (0..50).for_each(|_| link.exchange(Vector2::zeros(), true));
+    assert_eq!((link.recover(70), link.monitor.in_flight()), (50, 0));
+}
+
+#[test]
+fn answers_that_come_twice_or_not_at_all_bring_a_haply_out_of_step_only_for_a_moment() {
+    lose_step_and_recover(haply(HaplyVariant::V3));
+}
+
+#[test]
+fn answers_that_come_twice_or_not_at_all_bring_an_odrive_out_of_step_only_for_a_moment() {
+    lose_step_and_recover(odrive());
 }
 
 #[test]

@@ -36,9 +36,10 @@ impl HaplyReceiveHalf {
         }
     }
 
+    /// Handles an answer and returns the newest sample, which it does not change if its age is unknown.
     fn on_answer(&mut self, degrees: [f32; 2], now: MonotonicNs) -> Sample {
-        let sent_at = self.answers.on_answer(now);
-        self.newest.taken_at = sent_at.unwrap_or(now);
+        let Some(sent_at) = self.answers.on_answer(now) else { return self.newest };
+        self.newest.taken_at = sent_at;
         self.newest.sequence = self.newest.sequence.wrapping_add(1);
         let joints_rad = Vector2::from_fn(|joint, _| f64::from(degrees[joint]).to_radians());
         match self.variant.linkage.handle_m(joints_rad) {
@@ -58,13 +59,23 @@ impl HaplyReceiveHalf {
 
 impl ReceiveHalf for HaplyReceiveHalf {
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
-        let mut sample = None;
+        self.answers.on_wake(now);
+        let (mut sample, before) = (None, self.newest);
         for &byte in bytes {
             if let Some(degrees) = self.finder.push(byte, &self.variant) {
                 sample = Some(self.on_answer(degrees, now));
             }
         }
         self.monitor.record_damaged(self.finder.take_damaged());
+        if self.answers.is_discarding() {
+            // The ages of the answers that arrived together with a surplus answer are not certain either.
+            self.newest = Sample { health: self.newest.health, ..before };
+            sample = sample.map(|_| self.newest);
+        }
         Received { sample, reply: None }
+    }
+
+    fn wake_at(&self) -> Option<MonotonicNs> {
+        self.answers.wake_at()
     }
 }

@@ -69,9 +69,10 @@ impl OdriveReceiveHalf {
         }
     }
 
+    /// Handles feedback and returns the newest sample, which it does not change if its age is unknown.
     fn on_feedback(&mut self, turns: f64, turns_per_s: f64, now: MonotonicNs) -> Sample {
-        let sent_at = self.answers.on_answer(now);
-        self.newest.taken_at = sent_at.unwrap_or(now);
+        let Some(sent_at) = self.answers.on_answer(now) else { return self.newest };
+        self.newest.taken_at = sent_at;
         self.newest.sequence = self.newest.sequence.wrapping_add(1);
         self.newest.position_m = Vector2::new(turns * self.m_per_turn, 0.0);
         self.newest.velocity_m_per_s = Vector2::new(turns_per_s * self.m_per_turn, 0.0);
@@ -130,12 +131,22 @@ impl OdriveReceiveHalf {
 
 impl ReceiveHalf for OdriveReceiveHalf {
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
-        let mut sample = None;
+        self.answers.on_wake(now);
+        let (mut sample, before) = (None, self.newest);
         for &byte in bytes {
             if let Some(line) = self.lines.push(byte) {
                 sample = self.on_line(&line, now).or(sample);
             }
         }
+        if self.answers.is_discarding() {
+            // The ages of the answers that arrived together with a surplus answer are not certain either.
+            self.newest = Sample { health: self.newest.health, ..before };
+            sample = sample.map(|_| self.newest);
+        }
         Received { sample, reply: self.request(now) }
+    }
+
+    fn wake_at(&self) -> Option<MonotonicNs> {
+        self.answers.wake_at()
     }
 }
