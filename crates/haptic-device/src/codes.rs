@@ -15,6 +15,7 @@ impl FaultCode {
             Self::Kinematics => (7, 0, 0),
             Self::Device { code, detail } => (8, code, detail),
             Self::EmergencyStop => (9, 0, 0),
+            Self::DeadMan => (10, 0, 0),
         }
     }
 
@@ -28,6 +29,7 @@ impl FaultCode {
             7 => Self::Kinematics,
             8 => Self::Device { code, detail },
             9 => Self::EmergencyStop,
+            10 => Self::DeadMan,
             _ => return None,
         })
     }
@@ -104,7 +106,7 @@ mod tests {
     fn every_number_means_one_health_and_one_outcome() {
         for number in 0..=u8::MAX {
             let health = Health::from_code((number, 1, 77));
-            assert_eq!(health.is_some(), number <= 9, "{number}");
+            assert_eq!(health.is_some(), number <= 10, "{number}");
             assert_eq!(health.map_or(number, |health| health.to_code().0), number);
             let outcome = WriteOutcome::from_code((number, u32::MAX));
             assert_eq!(outcome.is_some(), number <= 4, "{number}");

@@ -53,6 +53,8 @@ pub enum FaultCode {
     },
     /// A person has pressed the device's own emergency stop. It lasts until a person releases it.
     EmergencyStop,
+    /// The dead-man process of the device ended, so that nothing would end its force if this process died.
+    DeadMan,
 }
 
 /// Whether a reading can be used for force.

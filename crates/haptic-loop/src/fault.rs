@@ -192,6 +192,10 @@ fn write_device_fault(f: &mut fmt::Formatter<'_>, code: &FaultCode) -> fmt::Resu
         FaultCode::Kinematics => write!(f, "the linkage is outside its travel"),
         FaultCode::Device { code, detail } => write!(f, "the device reports fault {code}, detail {detail}"),
         FaultCode::EmergencyStop => write!(f, "the emergency stop of the device is pressed; release it to continue"),
+        FaultCode::DeadMan => write!(
+            f,
+            "the dead-man process ended and is started again; if this repeats, look in the log for what ends it"
+        ),
     }
 }
 

@@ -350,6 +350,7 @@ mod tests {
             FaultCode::Kinematics,
             FaultCode::Device { code: 3, detail: 77 },
             FaultCode::EmergencyStop,
+            FaultCode::DeadMan,
         ];
         let healths = [Health::Ready, Health::Stale, Health::Lost].into_iter().chain(codes.map(Health::Faulted));
         let errors = [WriteError::NotFinite, WriteError::NotConnected, WriteError::Os { errno: -5 }];

@@ -4,15 +4,17 @@
 //! second process therefore shares the port and reads heartbeats from a pipe. Heartbeats are sent as long as the tick
 //! sends commands. If they stop, the second process sends the stop frame; if the pipe is closed, it sends the stop
 //! frame and ends.
+//!
+//! A [`DeadManSupervisor`] restarts a process that ends. Without it, the device gets no force.
 
 use super::port::{Port, WRITE_WITHIN, timed_out, write_all_within};
+use crate::handshake::now;
 use crate::protocol::TxBytes;
 use haptic_device::MonotonicNs;
 use haptic_realtime::poll::readable;
 use rustix::fs::OFlags;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
@@ -25,6 +27,8 @@ const HEARTBEAT: u8 = b'.';
 const END: u8 = b'q';
 /// Number of stop frames sent when the pipe is closed. The first one may merely complete a partial message.
 const STOP_FRAMES: u32 = 3;
+/// Minimum interval between two starts of the process, ns.
+const RESTART_EVERY_NS: u64 = 1_000_000_000;
 /// Pause after each stop frame.
 const STOP_GAP: Duration = Duration::from_millis(5);
 
@@ -52,8 +56,7 @@ pub struct DeadMan {
 }
 
 impl DeadMan {
-    /// Starts the process for a device on an open port. The process runs in its own process group, so that signals from
-    /// the terminal do not reach it.
+    /// Starts the process for a device on an open port.
     ///
     /// # Errors
     /// If the process cannot be started.
@@ -61,7 +64,7 @@ impl DeadMan {
         let digits: String = stop_frame.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let mut command = Command::new(&program.program);
         command.args(&program.arguments).arg(digits).arg(program.timeout.as_millis().to_string());
-        command.stdin(Stdio::piped()).stdout(port.shared()?).stderr(Stdio::null()).process_group(0);
+        command.stdin(Stdio::piped()).stdout(port.shared()?).stderr(Stdio::null());
         let mut process = command.spawn()?;
         let heartbeats = process.stdin.take();
         if let Some(heartbeats) = &heartbeats {
@@ -79,6 +82,11 @@ impl DeadMan {
         }
     }
 
+    /// Whether the process still runs. Not real-time: makes a system call.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
+    }
+
     fn send(&mut self, byte: u8) {
         if let Some(heartbeats) = &mut self.heartbeats {
             // Nothing can be done about a process that is gone or does not read.
@@ -93,6 +101,54 @@ impl Drop for DeadMan {
         self.heartbeats = None;
         // The process ends by itself; waiting for it removes its entry from the process table.
         let _ = self.process.wait();
+    }
+}
+
+/// Keeps the dead-man process of one session running.
+#[derive(Debug)]
+pub struct DeadManSupervisor {
+    program: DeadManProgram,
+    stop_frame: TxBytes,
+    process: Option<DeadMan>,
+    /// Time of the last start.
+    started_at: MonotonicNs,
+}
+
+impl DeadManSupervisor {
+    /// Starts the process for a device on an open port. A process that cannot be started is started again later.
+    pub fn start(program: DeadManProgram, port: &Port, stop_frame: TxBytes) -> Self {
+        let mut supervisor = Self { program, stop_frame, process: None, started_at: MonotonicNs(0) };
+        supervisor.start_process(port, now());
+        supervisor
+    }
+
+    /// Whether the process runs. Not real-time: makes a system call.
+    pub fn is_running(&mut self) -> bool {
+        self.process.as_mut().is_some_and(DeadMan::is_running)
+    }
+
+    /// Sends a heartbeat, like [`DeadMan::heartbeat`].
+    pub fn heartbeat(&mut self, commands: u64, now: MonotonicNs) {
+        if let Some(process) = &mut self.process {
+            process.heartbeat(commands, now);
+        }
+    }
+
+    /// Starts the process again, at most once per second: at once if it ran for that long. Call it only while the
+    /// process does not run.
+    pub fn restart_if_due(&mut self, port: &Port, now: MonotonicNs) {
+        if now.since(self.started_at) >= RESTART_EVERY_NS {
+            tracing::warn!("{}: the dead-man process ended; starting it again", port.name());
+            self.start_process(port, now);
+        }
+    }
+
+    fn start_process(&mut self, port: &Port, now: MonotonicNs) {
+        let warn = |error: &io::Error| {
+            tracing::warn!("{}: no dead-man process ({error}): the device gets no force", port.name());
+        };
+        self.process = DeadMan::start(&self.program, port, &self.stop_frame).inspect_err(warn).ok();
+        self.started_at = now;
     }
 }
 

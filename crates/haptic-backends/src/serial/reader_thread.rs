@@ -3,14 +3,14 @@
 //! During a handshake only this thread uses the port; afterwards the tick writes to it as well. The thread does not
 //! spin; it sleeps in the kernel until bytes arrive.
 
-use super::dead_man::{DeadMan, DeadManProgram};
+use super::dead_man::{DeadManProgram, DeadManSupervisor};
 use super::port::Port;
 use crate::handshake::{Link, now, run_handshake};
 use crate::link_monitor::LinkMonitor;
 use crate::open_error::{OpenError, PortError};
 use crate::protocol::{HandshakeError, OpenSession, Protocol, ReceiveHalf, Sample, TransmitHalf};
 use crate::reconnect::{Reconnect, log_lost, log_reconnected};
-use haptic_device::{Health, Identity, Limits, MonotonicNs};
+use haptic_device::{FaultCode, Health, Identity, Limits, MonotonicNs};
 use haptic_realtime::exchange::{LatestWriter, RingReader, RingWriter};
 use std::io;
 use std::sync::Arc;
@@ -52,8 +52,8 @@ pub struct Connection {
     pub tx_link: TxLink,
     /// Receive half, for the reader thread.
     pub receive: Box<dyn ReceiveHalf>,
-    /// Dead-man process; `None` if the device has a watchdog or the process is not available.
-    pub dead_man: Option<DeadMan>,
+    /// Dead-man process; `None` if the device has a watchdog or no program is configured.
+    pub dead_man: Option<DeadManSupervisor>,
 }
 
 /// Opens the port and the session, initially and after every loss.
@@ -87,13 +87,9 @@ impl SerialConnector {
     }
 
     /// Starts the dead-man process if the device needs one and a program is configured.
-    fn start_dead_man(&self, port: &Port) -> Option<DeadMan> {
-        let (stop_frame, program) = (self.protocol.dead_man_frame()?, self.dead_man.as_ref()?);
-        let warn = |error: &io::Error| {
-            let name = port.name();
-            tracing::warn!("{name}: no dead-man process ({error}): the device keeps its force if hapticd is killed");
-        };
-        DeadMan::start(program, port, &stop_frame).inspect_err(warn).ok()
+    fn start_dead_man(&self, port: &Port) -> Option<DeadManSupervisor> {
+        let (stop_frame, program) = (self.protocol.dead_man_frame()?, self.dead_man.clone()?);
+        Some(DeadManSupervisor::start(program, port, stop_frame))
     }
 }
 
@@ -120,7 +116,7 @@ pub struct ReaderThread {
     /// Transmit links of lost sessions, returned by the tick.
     pub returned: RingReader<TxLink>,
     /// Dead-man process of the current session, if any.
-    pub dead_man: Option<DeadMan>,
+    pub dead_man: Option<DeadManSupervisor>,
     /// Statistics of the link.
     pub monitor: Arc<LinkMonitor>,
     /// Flag that ends the thread.
@@ -152,13 +148,10 @@ impl ReaderThread {
                 Err(error) => return Some(format!("the device was unplugged ({error})")),
             };
             let received = receive.receive(&buffer[..count], now());
-            if let Some(dead_man) = &mut self.dead_man {
-                dead_man.heartbeat(self.monitor.commands(), now());
-            }
+            let has_dead_man = self.watch_dead_man(port);
             if let Some(sample) = received.sample {
-                let faults = self.newest.faults.with(self.newest.health, sample.health);
-                self.newest = Sample { sequence: base.wrapping_add(sample.sequence), faults, ..sample };
-                self.samples.publish(self.newest);
+                let health = if has_dead_man { sample.health } else { without_dead_man(sample.health) };
+                self.publish(Sample { sequence: base.wrapping_add(sample.sequence), health, ..sample });
                 silence = Silence::new(now(), self.monitor.commands());
             }
             if let Some(reply) = received.reply
@@ -174,9 +167,31 @@ impl ReaderThread {
         None
     }
 
-    fn report_loss(&mut self) {
-        self.newest.health = Health::Lost;
+    /// Publishes a sample, with the faults up to it.
+    fn publish(&mut self, sample: Sample) {
+        let faults = self.newest.faults.with(self.newest.health, sample.health);
+        self.newest = Sample { faults, ..sample };
         self.samples.publish(self.newest);
+    }
+
+    /// Sends a heartbeat to the dead-man process. If it has ended, reports that to the tick before starting it again.
+    /// Returns whether it runs, or the device needs none.
+    fn watch_dead_man(&mut self, port: &Port) -> bool {
+        let Some(dead_man) = &mut self.dead_man else { return true };
+        if dead_man.is_running() {
+            dead_man.heartbeat(self.monitor.commands(), now());
+            return true;
+        }
+        let health = without_dead_man(self.newest.health);
+        self.publish(Sample { health, ..self.newest });
+        if let Some(dead_man) = &mut self.dead_man {
+            dead_man.restart_if_due(port, now());
+        }
+        false
+    }
+
+    fn report_loss(&mut self) {
+        self.publish(Sample { health: Health::Lost, ..self.newest });
         self.monitor.forget_all();
         self.dead_man = None;
     }
@@ -212,6 +227,14 @@ impl ReaderThread {
         let port = Arc::clone(&tx_link.port);
         self.tx_links.push(tx_link);
         (receive, port)
+    }
+}
+
+/// Returns the health of a device whose dead-man process does not run. A fault of the device itself remains.
+fn without_dead_man(health: Health) -> Health {
+    match health {
+        Health::Ready | Health::Stale => Health::Faulted(FaultCode::DeadMan),
+        Health::Lost | Health::Faulted(_) => health,
     }
 }
 

@@ -5,6 +5,7 @@ use haptic_backends::open_error::{OpenError, PortError};
 use haptic_backends::protocol::{
     Handshake, OpenSession, Protocol, ReceiveHalf, Received, Sample, Step, TransmitHalf, TxBytes,
 };
+use haptic_backends::serial::dead_man::{DeadManProgram, DeadManSupervisor};
 use haptic_backends::serial::{LinkMonitor, NativeProtocol, NativeSettings, Port, SerialDevice, SerialSettings};
 use haptic_device::{
     Device, DeviceModel, Effort, FaultCode, Health, Identity, Limits, MonotonicNs, Reading, WriteError, WriteOutcome,
@@ -205,13 +206,17 @@ struct Mute(Arc<LinkMonitor>, Arc<AtomicU32>);
 
 impl Mute {
     fn open(&self, pty: &Pty) -> SerialDevice {
+        self.open_with(pty, None)
+    }
+
+    fn open_with(&self, pty: &Pty, dead_man: Option<DeadManProgram>) -> SerialDevice {
         let port = pty.name().to_str().unwrap().to_owned();
         SerialDevice::open(SerialSettings {
             find: Box::new(move || Ok(port.clone())),
             baud: 1_000_000,
             protocol: Box::new(self.clone()),
             monitor: Arc::clone(&self.0),
-            dead_man: None,
+            dead_man,
             priority: 79,
         })
         .unwrap()
@@ -221,6 +226,10 @@ impl Mute {
 impl Protocol for Mute {
     fn start_handshake(&mut self, _: MonotonicNs) -> Box<dyn Handshake> {
         Box::new(self.clone())
+    }
+
+    fn dead_man_frame(&self) -> Option<TxBytes> {
+        Some(TxBytes::new(b"q"))
     }
 }
 
@@ -289,6 +298,46 @@ fn a_fault_that_begins_and_ends_between_two_reads_is_reported_once() {
     assert_eq!(health(), Health::Faulted(FaultCode::Watchdog));
     wait_until("the fault has ended", || health() != Health::Faulted(FaultCode::Watchdog));
     assert_eq!(health(), Health::Stale);
+}
+
+/// A dead-man process that runs a line of shell script. `$0` in it is `argument`.
+fn dead_man(script: &str, argument: &str) -> DeadManProgram {
+    let arguments = ["-c", script, argument].map(str::to_owned).to_vec();
+    DeadManProgram { program: PathBuf::from("/bin/sh"), arguments, timeout: TIMEOUT }
+}
+
+#[test]
+fn a_device_whose_dead_man_process_ends_is_faulted_until_another_one_runs() {
+    let folder = haptic_testing::TestFolder::new();
+    let ended_once = folder.join("ended-once");
+    // The first process ends at once, the second one when its pipe is closed.
+    let script = "test -e \"$0\" || { touch \"$0\"; exit; }; exec cat >/dev/null";
+    let (mut pty, board) = (Pty::open(None).unwrap(), Mute::default());
+    let mut device = board.open_with(&pty, Some(dead_man(script, ended_once.to_str().unwrap())));
+    pty.wait(Duration::ZERO).unwrap();
+    let faulted = Health::Faulted(FaultCode::DeadMan);
+    tick_until(&mut device, "the end is reported", |reading, _| reading.health == faulted);
+    tick_until(&mut device, "another one runs", |reading, _| {
+        pty.write(b"R");
+        reading.health == Health::Ready
+    });
+}
+
+#[test]
+fn a_dead_man_process_that_keeps_ending_is_started_once_per_second() {
+    let folder = haptic_testing::TestFolder::new();
+    let starts = folder.join("starts");
+    let count = || std::fs::read_to_string(&starts).map_or(0, |text| text.lines().count());
+    let pty = Pty::open(None).unwrap();
+    let port = Port::open(pty.name().to_str().unwrap(), 115_200).unwrap();
+    let program = dead_man("echo >>\"$0\"", starts.to_str().unwrap());
+    let mut supervisor = DeadManSupervisor::start(program, &port, TxBytes::new(b"q"));
+    wait_until("the process ends", || !supervisor.is_running());
+    supervisor.restart_if_due(&port, MonotonicNs(0));
+    assert_eq!((supervisor.is_running(), count()), (false, 1));
+    supervisor.restart_if_due(&port, MonotonicNs(u64::MAX));
+    wait_until("another process ends", || !supervisor.is_running());
+    assert_eq!(count(), 2);
 }
 
 #[test]

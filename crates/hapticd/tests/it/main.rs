@@ -3,6 +3,7 @@
 mod api_schema;
 mod commands;
 mod common;
+mod dead_man;
 mod device_kinds;
 mod devices;
 mod emergency_stop;
