@@ -262,12 +262,24 @@ pub trait TransmitHalf: Send {
 }
 
 /// Result of handling received bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Received {
     /// Newest sample in the received bytes, if any.
     pub sample: Option<Sample>,
+    /// Newest fault in the received bytes, if any, which may have ended before `sample`.
+    pub fault: Option<FaultCode>,
     /// Bytes to send immediately, if any, such as an arm request after a fault.
     pub reply: Option<TxBytes>,
+}
+
+impl Received {
+    /// Adds a later sample, if any.
+    pub fn add(&mut self, sample: Option<Sample>) {
+        self.sample = sample.or(self.sample);
+        if let Some(Health::Faulted(code)) = sample.map(|sample| sample.health) {
+            self.fault = Some(code);
+        }
+    }
 }
 
 /// Receive half of a protocol: decodes bytes into samples.

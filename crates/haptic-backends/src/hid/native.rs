@@ -260,7 +260,7 @@ mod tests {
                 };
                 Sample { health, sequence: self.0, ..Sample::default() }
             });
-            protocol::Received { sample, reply: None }
+            protocol::Received { sample, ..protocol::Received::default() }
         }
     }
 

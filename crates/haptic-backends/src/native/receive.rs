@@ -139,13 +139,13 @@ impl<F: Framing> NativeReceive<F> {
 
 impl<F: Framing> ReceiveHalf for NativeReceive<F> {
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
-        let mut sample = None;
+        let mut received = Received::default();
         // Frames borrow the framing, so it is moved out of `self` while they are handled.
         let mut framing = std::mem::take(&mut self.framing);
-        framing.decode(bytes, |frame| sample = self.on_frame(&frame, now).or(sample));
+        framing.decode(bytes, |frame| received.add(self.on_frame(&frame, now)));
         self.framing = framing;
         self.record_damaged();
-        Received { sample, reply: self.rearm(now) }
+        Received { reply: self.rearm(now), ..received }
     }
 }
 

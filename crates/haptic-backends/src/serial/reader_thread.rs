@@ -148,6 +148,10 @@ impl ReaderThread {
                 Err(error) => return Some(format!("the device was unplugged ({error})")),
             };
             let received = receive.receive(&buffer[..count], now());
+            if let Some(code) = received.fault {
+                self.newest.faults = self.newest.faults.with(self.newest.health, Health::Faulted(code));
+                self.newest.health = Health::Faulted(code);
+            }
             let has_dead_man = self.watch_dead_man(port);
             if let Some(sample) = received.sample {
                 let health = if has_dead_man { sample.health } else { without_dead_man(sample.health) };

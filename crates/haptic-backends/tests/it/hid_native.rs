@@ -311,6 +311,36 @@ fn a_sample_is_as_old_as_the_command_that_it_answers() {
 }
 
 #[test]
+fn the_watchdog_of_a_board_that_is_armed_again_before_the_tick_reads_is_still_reported() {
+    let socket = Socket::new(|_, _| Reaction::Usual);
+    let mut device = socket.open().unwrap();
+    tick_until(&mut device, |reading| reading.health == Health::Ready);
+    let mut board = socket.board();
+    let arms = board.arms;
+    board.is_armed = false;
+    board.send(&Message::Fault(Fault { code: FaultCode::Watchdog, detail: 100 }));
+    drop(board);
+    wait_until(|| socket.board().arms > arms && socket.board().is_armed);
+    // Before the second answer is read, the first one has been published.
+    for _ in 0..2 {
+        let before = socket.board().acknowledged;
+        device.write(Effort::zero(), MonotonicNs(monotonic_ns()));
+        wait_until(|| socket.board().acknowledged != before && socket.board().replies.is_empty());
+    }
+    let health = device.read(MonotonicNs(monotonic_ns())).health;
+    assert_eq!(health, Health::Faulted(haptic_device::FaultCode::Watchdog));
+    tick_until(&mut device, |reading| reading.health == Health::Ready);
+}
+
+fn wait_until(holds: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < TIMEOUT);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
 fn another_board_in_place_of_the_one_that_was_opened_is_refused() {
     let socket = Socket::new(|_, _| Reaction::Usual);
     let mut device = socket.open().unwrap();

@@ -434,3 +434,18 @@ fn hid_reports_carry_the_same_session_as_a_serial_line() {
     let statistics = monitor.statistics(1000.0);
     assert_eq!((statistics.frames_lost, statistics.round_trip.max_ns), (0, MILLISECOND_NS / 2));
 }
+
+#[test]
+fn a_fault_in_the_same_bytes_as_an_armed_state_after_it_is_not_overlooked() {
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(10, Vector2::zeros());
+    let mut bytes = vec![0; WIRE_MAX];
+    let fault = Message::Fault(haptic_wire::Fault { code: haptic_wire::FaultCode::Watchdog, detail: 20 });
+    let length = haptic_wire::encode(&fault, 0, &mut bytes).unwrap();
+    bytes.truncate(length);
+    let (command, _) = exchange.session.transmit.encode(Effort::zero(), &exchange.newest, exchange.now);
+    bytes.extend(replies_of(&mut exchange.board, command.bytes()));
+    let received = exchange.listen(&bytes);
+    assert_eq!(received.sample.map(|sample| sample.health), Some(Health::Ready));
+    assert_eq!(received.fault, Some(FaultCode::Watchdog));
+}

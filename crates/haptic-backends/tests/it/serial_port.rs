@@ -57,7 +57,12 @@ impl Emulator {
     }
 
     fn has_event(&self, text: &str) -> bool {
-        self.events.lock().unwrap().iter().any(|line| line.contains(text))
+        self.events(text) > 0
+    }
+
+    /// Number of events with this text.
+    fn events(&self, text: &str) -> usize {
+        self.events.lock().unwrap().iter().filter(|line| line.contains(text)).count()
     }
 }
 
@@ -77,7 +82,11 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 fn open(port: &std::path::Path, axes: u8) -> Result<SerialDevice, OpenError> {
-    let (monitor, port) = (Arc::new(LinkMonitor::default()), port.to_str().unwrap().to_owned());
+    open_with(port, axes, Arc::new(LinkMonitor::default()))
+}
+
+fn open_with(port: &std::path::Path, axes: u8, monitor: Arc<LinkMonitor>) -> Result<SerialDevice, OpenError> {
+    let port = port.to_str().unwrap().to_owned();
     let settings = NativeSettings { axes: Some(axes), lever_m: 0.05, max_force_n: 4.0, watchdog_ms: 100, baud: None };
     SerialDevice::open(SerialSettings {
         find: Box::new(move || Ok(port.clone())),
@@ -199,6 +208,25 @@ fn an_emergency_stop_is_held_on_the_line_until_it_is_released() {
     assert_eq!(device.link_statistics().unwrap().reconnects, 0);
 }
 
+#[test]
+fn the_watchdog_of_a_board_that_is_armed_again_before_the_tick_reads_is_still_reported() {
+    let emulator = Emulator::start("latch", NativeTraits::default(), ServeOptions::default());
+    let monitor = Arc::new(LinkMonitor::default());
+    let mut device = open_with(&emulator.port, 2, Arc::clone(&monitor)).unwrap();
+    tick_until(&mut device, "the motor pushes", |_, _| emulator.has_event("motor 0 on"));
+    // The tick stalls, and the reader thread arms the board again.
+    wait_until("the watchdog expires", || emulator.has_event("watchdog: no command"));
+    wait_until("the board is armed again", || emulator.events("armed, watchdog") >= 2);
+    // Before the second command is sent, the answer to the first one has been published.
+    for _ in 0..2 {
+        assert_eq!(device.write(Effort::zero(), MonotonicNs(0)), WriteOutcome::Written);
+        wait_until("the command is answered", || monitor.in_flight() == 0);
+    }
+    let health = device.read(MonotonicNs(monotonic_ns())).health;
+    assert_eq!(health, Health::Faulted(FaultCode::Watchdog));
+    tick_until(&mut device, "the fault has ended", |reading, _| reading.health == Health::Ready);
+}
+
 /// A board whose handshake succeeds immediately and that never answers afterwards. A test sends its samples, one per
 /// byte: `F` is one with a fault. The second field counts them.
 #[derive(Clone, Default)]
@@ -250,12 +278,13 @@ impl Handshake for Mute {
 
 impl ReceiveHalf for Mute {
     fn receive(&mut self, bytes: &[u8], _: MonotonicNs) -> Received {
-        let sample = bytes.last().map(|byte| {
+        let mut received = Received::default();
+        for byte in bytes {
             let sequence = self.1.fetch_add(1, Ordering::Relaxed) + 1;
             let health = if *byte == b'F' { Health::Faulted(FaultCode::Watchdog) } else { Health::Ready };
-            Sample { health, sequence, ..Sample::default() }
-        });
-        Received { sample, reply: None }
+            received.add(Some(Sample { health, sequence, ..Sample::default() }));
+        }
+        received
     }
 }
 
@@ -298,6 +327,19 @@ fn a_fault_that_begins_and_ends_between_two_reads_is_reported_once() {
     assert_eq!(health(), Health::Faulted(FaultCode::Watchdog));
     wait_until("the fault has ended", || health() != Health::Faulted(FaultCode::Watchdog));
     assert_eq!(health(), Health::Stale);
+}
+
+#[test]
+fn a_fault_that_begins_and_ends_in_the_bytes_of_one_read_is_reported_once() {
+    let (mut pty, board) = (Pty::open(None).unwrap(), Mute::default());
+    let mut device = board.open(&pty);
+    pty.wait(Duration::ZERO).unwrap();
+    pty.write(b"FR");
+    // The third sample proves that the ones before it were published.
+    wait_until("the samples are received", || board.1.load(Ordering::Relaxed) == 2);
+    pty.write(b"R");
+    wait_until("the third sample is received", || board.1.load(Ordering::Relaxed) == 3);
+    assert_eq!(device.read(MonotonicNs(monotonic_ns())).health, Health::Faulted(FaultCode::Watchdog));
 }
 
 /// A dead-man process that runs a line of shell script. `$0` in it is `argument`.

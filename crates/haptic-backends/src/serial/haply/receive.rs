@@ -60,19 +60,19 @@ impl HaplyReceiveHalf {
 impl ReceiveHalf for HaplyReceiveHalf {
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         self.answers.on_wake(now);
-        let (mut sample, before) = (None, self.newest);
+        let (mut received, before) = (Received::default(), self.newest);
         for &byte in bytes {
             if let Some(degrees) = self.finder.push(byte, &self.variant) {
-                sample = Some(self.on_answer(degrees, now));
+                received.add(Some(self.on_answer(degrees, now)));
             }
         }
         self.monitor.record_damaged(self.finder.take_damaged());
         if self.answers.is_discarding() {
             // The ages of the answers that arrived together with a surplus answer are not certain either.
             self.newest = Sample { health: self.newest.health, ..before };
-            sample = sample.map(|_| self.newest);
+            received.sample = received.sample.map(|_| self.newest);
         }
-        Received { sample, reply: None }
+        received
     }
 
     fn wake_at(&self) -> Option<MonotonicNs> {

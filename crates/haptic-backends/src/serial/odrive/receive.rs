@@ -132,18 +132,18 @@ impl OdriveReceiveHalf {
 impl ReceiveHalf for OdriveReceiveHalf {
     fn receive(&mut self, bytes: &[u8], now: MonotonicNs) -> Received {
         self.answers.on_wake(now);
-        let (mut sample, before) = (None, self.newest);
+        let (mut received, before) = (Received::default(), self.newest);
         for &byte in bytes {
             if let Some(line) = self.lines.push(byte) {
-                sample = self.on_line(&line, now).or(sample);
+                received.add(self.on_line(&line, now));
             }
         }
         if self.answers.is_discarding() {
             // The ages of the answers that arrived together with a surplus answer are not certain either.
             self.newest = Sample { health: self.newest.health, ..before };
-            sample = sample.map(|_| self.newest);
+            received.sample = received.sample.map(|_| self.newest);
         }
-        Received { sample, reply: self.request(now) }
+        Received { reply: self.request(now), ..received }
     }
 
     fn wake_at(&self) -> Option<MonotonicNs> {
