@@ -132,7 +132,8 @@ fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
     let log = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{log}");
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(summary["device"]["reconnects"], 1, "{summary}\n{log}");
+    // On a busy machine the emulated board may also be silent for long enough to be lost.
+    assert!(summary["device"]["reconnects"].as_u64() >= Some(1), "{summary}\n{log}");
     assert!(summary["faults"].as_array().unwrap().iter().any(|fault| fault["kind"] == "lost"), "{summary}");
     let unplugged_s = first_second(&bench.wait_for("unplugged"));
     let on_again_s = first_second(&bench.wait_for("motor 0 on"));
