@@ -14,6 +14,7 @@ mod hostile;
 mod recorded_runs;
 mod recording;
 mod reload;
+mod safety_case;
 mod scenes;
 mod snapshot;
 mod stored_recordings;
