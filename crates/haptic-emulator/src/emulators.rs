@@ -1,8 +1,8 @@
 //! Table of the boards that can be emulated on a pseudo-terminal. To add a board, implement [`Board`] and add an entry
 //! to [`EMULATORS`].
 
-use crate::emergency_stop::PlannedStop;
 use crate::handle::EmulatedHandle;
+use crate::interval::Interval;
 use crate::native::NativeTraits;
 use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard};
 use haptic_backends::serial::HaplyVariant;
@@ -38,7 +38,7 @@ pub struct BoardOptions {
     /// Major protocol version reported by the board (native boards only).
     pub protocol_version: u8,
     /// Planned presses of the emergency stop (native boards only).
-    pub emergency_stops: Vec<PlannedStop>,
+    pub emergency_stops: Vec<Interval>,
     /// Variant of the board (Haply 2diy only).
     pub variant: HaplyVariant,
     /// Handle displacement per radian of the motor, m (ODrive only).

@@ -1,8 +1,9 @@
 //! An emulated USB device: firmware that receives and sends reports, and the handle moved by its motors.
 
-use crate::emergency_stop::{PlannedStop, StopButton};
+use crate::emergency_stop::StopButton;
 use crate::force_feedback::ForceFeedback;
 use crate::handle::EmulatedHandle;
+use crate::interval::Interval;
 use crate::native::{self, CobsStream, NativeFirmware, NativeTraits};
 use crate::style::Style;
 use haptic_wire::Message;
@@ -66,7 +67,7 @@ impl Gadget {
     }
 
     /// Plans presses of the emergency stop, in seconds after the first advance; a joystick has none.
-    pub fn plan_stops(&mut self, stops: Vec<PlannedStop>) {
+    pub fn plan_stops(&mut self, stops: Vec<Interval>) {
         if let Firmware::Native(board) = &mut self.firmware {
             board.plan_stops(stops);
         }

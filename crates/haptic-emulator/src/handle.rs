@@ -1,6 +1,8 @@
 //! The handle of an emulated device, and the simulated hand that holds it.
 
+use crate::encoder_fault::{FaultyEncoders, Motion};
 use crate::native::Measured;
+use crate::planned_fault::ActiveFaults;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError, SimulatedDevice, TrueState};
 use haptic_device::{Device, Effort, MonotonicNs};
 use nalgebra::Vector2;
@@ -10,7 +12,7 @@ use nalgebra::Vector2;
 #[derive(Clone, Debug)]
 pub struct EmulatedHandle {
     device: SimulatedDevice,
-    encoder_m: Vector2<f64>,
+    encoders: FaultyEncoders,
     force_n: Vector2<f64>,
     /// Work done by the motors on the handle since the start, J.
     given_j: f64,
@@ -27,8 +29,8 @@ impl EmulatedHandle {
     /// If the model cannot be simulated.
     pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
         let device = SimulatedDevice::new(axes, model, hand)?;
-        let encoder_m = device.true_state().position_m;
-        Ok(Self { device, encoder_m, force_n: Vector2::zeros(), given_j: 0.0, given_least_j: 0.0, given_most_j: 0.0 })
+        let encoders = FaultyEncoders::new(motion(&device, device.true_state().position_m));
+        Ok(Self { device, encoders, force_n: Vector2::zeros(), given_j: 0.0, given_least_j: 0.0, given_most_j: 0.0 })
     }
 
     /// Creates the handle of a USB device, held at the centre by a hand.
@@ -52,20 +54,32 @@ impl EmulatedHandle {
         self.force_n = force_n;
         let before_m = self.device.true_state().position_m;
         self.device.write(Effort { force_n }, MonotonicNs(0));
-        self.encoder_m = self.device.read(MonotonicNs(0)).position_m;
+        let encoder_m = self.device.read(MonotonicNs(0)).position_m;
+        self.encoders.observe(motion(&self.device, encoder_m));
         self.given_j += force_n.dot(&(self.device.true_state().position_m - before_m));
         self.given_least_j = self.given_least_j.min(self.given_j);
         self.given_most_j = self.given_most_j.max(self.given_j - self.given_least_j);
     }
 
-    /// Position measured by the encoder, m.
-    pub fn encoder_m(&self) -> Vector2<f64> {
-        self.encoder_m
+    /// Sets the active faults of the encoders; faults of the line are ignored.
+    pub fn set_faults(&mut self, active: ActiveFaults) {
+        self.encoders.set_faults(active);
     }
 
-    /// Position measured by the encoder, with the true velocity.
+    /// Position measured by the encoder, m.
+    pub fn encoder_m(&self) -> Vector2<f64> {
+        self.encoders.reported().encoder_m
+    }
+
+    /// Position that an encoder without steps measures, m.
+    pub fn unquantised_m(&self) -> Vector2<f64> {
+        self.encoders.reported().exact_m
+    }
+
+    /// Position measured by the encoder, and velocity.
     pub fn measured(&self) -> Measured {
-        Measured { position_m: self.encoder_m, velocity_m_per_s: self.true_state().velocity_m_per_s }
+        let Motion { encoder_m, velocity_m_per_s, .. } = self.encoders.reported();
+        Measured { position_m: encoder_m, velocity_m_per_s }
     }
 
     /// True position and velocity.
@@ -83,6 +97,11 @@ impl EmulatedHandle {
     pub fn force_n(&self) -> Vector2<f64> {
         self.force_n
     }
+}
+
+fn motion(device: &SimulatedDevice, encoder_m: Vector2<f64>) -> Motion {
+    let TrueState { position_m, velocity_m_per_s } = device.true_state();
+    Motion { encoder_m, exact_m: position_m, velocity_m_per_s }
 }
 
 /// Model of a USB device without friction, quantisation or delay, so that the commanded force acts exactly.

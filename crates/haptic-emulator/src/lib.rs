@@ -2,6 +2,8 @@
 //!
 //! - [`emulators`]: the table of boards on a pseudo-terminal; [`serial`]: those boards and their server.
 //! - [`native`]: firmware of a board with the native protocol; [`emergency_stop`]: the button of that board.
+//! - [`planned_fault`]: faults and when they occur; [`encoder_fault`]: those of encoders; [`interval`]: a part of an
+//!   emulation, planned in advance.
 //! - [`force_feedback`]: firmware of a USB force-feedback device, from reports to motor force.
 //! - [`style`]: force-feedback devices of several makers, with their report descriptors; [`writer`]: writes
 //!   descriptors.
@@ -35,10 +37,13 @@ pub mod audit;
 pub mod compare;
 pub mod emergency_stop;
 pub mod emulators;
+pub mod encoder_fault;
 pub mod force_feedback;
 pub mod gadget;
 pub mod handle;
+pub mod interval;
 pub mod native;
+pub mod planned_fault;
 pub mod serial;
 pub mod style;
 pub mod transport;

@@ -16,9 +16,9 @@
 
 use haptic_emulator::audit::{HostAudit, HostAuditor};
 use haptic_emulator::compare::compare;
-use haptic_emulator::emergency_stop::{NotAPlannedStop, PlannedStop};
 use haptic_emulator::gadget::Gadget;
 use haptic_emulator::handle::EmulatedHandle;
+use haptic_emulator::interval::{Interval, NotAnInterval};
 use haptic_emulator::style::{STYLES, Style};
 use haptic_emulator::transport::function_fs::{FunctionFs, Socket};
 use haptic_emulator::transport::{now_us, serial, uhid};
@@ -43,7 +43,7 @@ struct Arguments {
     full_scale_n: f64,
     log: Option<String>,
     unplug_s: Option<f64>,
-    emergency_stops: Vec<PlannedStop>,
+    emergency_stops: Vec<Interval>,
 }
 
 impl Arguments {
@@ -63,7 +63,7 @@ impl Arguments {
         };
         let pairs = options.windows(2).filter(|pair| pair[0] == "--emergency-stop");
         let stops = pairs.map(|pair| {
-            pair[1].parse().map_err(|error: NotAPlannedStop| format!("--emergency-stop {}: {error}", pair[1]))
+            pair[1].parse().map_err(|error: NotAnInterval| format!("--emergency-stop {}: {error}", pair[1]))
         });
         Ok(Self {
             style,

@@ -4,7 +4,8 @@
 //! [`crate::serial::NativeBoard`] runs it on a byte stream; [`crate::gadget::Gadget`] runs it in HID reports or on a
 //! USB serial line.
 
-use crate::emergency_stop::{PlannedStop, StopButton};
+use crate::emergency_stop::StopButton;
+use crate::interval::Interval;
 use haptic_wire::{
     Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, Decoder, FULL_SCALE_Q15, Fault, FaultCode, Frame,
     Hello, HelloAck, HomeFlags, Message, PerAxis, PingReply, State, Status, VERSION, WIRE_MAX, encode, sequence,
@@ -111,7 +112,7 @@ pub struct NativeFirmware {
     /// Number of received messages that violate the protocol.
     pub mistakes: u64,
     stop_button: StopButton,
-    planned_stops: Vec<PlannedStop>,
+    planned_stops: Vec<Interval>,
     /// Whether a planned press is active, as of the last advance.
     is_stop_planned: bool,
     /// Whether the emergency-stop input was active at its last check.
@@ -163,7 +164,7 @@ impl NativeFirmware {
     }
 
     /// Plans presses of the emergency stop, in seconds after the first advance.
-    pub fn plan_stops(&mut self, stops: Vec<PlannedStop>) {
+    pub fn plan_stops(&mut self, stops: Vec<Interval>) {
         self.planned_stops = stops;
     }
 
@@ -205,7 +206,7 @@ impl NativeFirmware {
     pub fn advance(&mut self, now_us: u64) {
         let elapsed_us = now_us.saturating_sub(std::mem::replace(&mut self.advanced_us, now_us));
         let time_us = now_us.saturating_sub(*self.started_us.get_or_insert(now_us));
-        self.is_stop_planned = self.planned_stops.iter().any(|stop| stop.is_pressed(time_us));
+        self.is_stop_planned = self.planned_stops.iter().any(|stop| stop.contains(time_us));
         self.check_stop();
         self.check_watchdog(now_us);
         self.slew(elapsed_us);

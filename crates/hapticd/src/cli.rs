@@ -8,8 +8,9 @@ use haptic_backends::KINDS;
 use haptic_backends::serial::HaplyVariant;
 use haptic_config::profile::DEFAULT_LISTEN;
 use haptic_config::setup::FileNames;
-use haptic_emulator::emergency_stop::PlannedStop;
 use haptic_emulator::emulators::{EMULATORS, Emulator};
+use haptic_emulator::interval::Interval;
+use haptic_emulator::planned_fault::PlannedFault;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use values::{above_zero, address, fraction, milliseconds, seconds, seconds_above_zero};
@@ -304,7 +305,15 @@ pub struct EmulateArguments {
     pub dead_for: f64,
     /// Press the emergency stop this many seconds after the start, for this many seconds; may be repeated (native).
     #[arg(long, value_name = "START+SECONDS", allow_hyphen_values = true)]
-    pub emergency_stop: Vec<PlannedStop>,
+    pub emergency_stop: Vec<Interval>,
+    /// Inject a fault this many seconds after the start, for this many seconds; may be repeated.
+    ///
+    /// KIND is frozen (the encoders report their last value), jump (all readings are off by -1 mm), drift (all readings
+    /// drift at -20 mm/s), reversed (displacements since the start of the fault are reported with the opposite sign),
+    /// late (readings are 20 ms old, answers on time), doubled (answers are sent twice), cut-in (bytes from the host do
+    /// not arrive), cut-out (answers do not arrive at the host) or garbage (one byte of each message is damaged).
+    #[arg(long, value_name = "KIND@START+SECONDS", allow_hyphen_values = true)]
+    pub fault: Vec<PlannedFault>,
     /// Write one row per millisecond: time, handle position and motor force.
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,

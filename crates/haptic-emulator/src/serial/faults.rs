@@ -1,5 +1,6 @@
-//! Serial line faults: frames are dropped, damaged or delayed at random, reproducibly from a seed.
+//! Serial line faults: frames are dropped, damaged or delayed at random, reproducibly from a seed, or as planned.
 
+use crate::planned_fault::{ActiveFaults, FaultKind};
 use haptic_device::xorshift::Xorshift;
 use std::collections::VecDeque;
 
@@ -31,13 +32,20 @@ pub struct FaultyLine {
     faults: LineFaults,
     random: Xorshift,
     late: VecDeque<(u64, Vec<u8>)>,
+    active: ActiveFaults,
     count: FaultCount,
 }
 
 impl FaultyLine {
     /// Creates a line without queued replies.
     pub fn new(faults: LineFaults) -> Self {
-        Self { faults, random: Xorshift::new(faults.seed), late: VecDeque::new(), count: FaultCount::default() }
+        Self {
+            faults,
+            random: Xorshift::new(faults.seed),
+            late: VecDeque::new(),
+            active: ActiveFaults::default(),
+            count: FaultCount::default(),
+        }
     }
 
     /// Returns the counts of faults injected so far.
@@ -45,28 +53,44 @@ impl FaultyLine {
         self.count
     }
 
-    /// Applies faults to a frame and returns it; `None` if the frame is lost.
-    pub fn pass(&mut self, mut frame: Vec<u8>) -> Option<Vec<u8>> {
-        if self.random.unit() < self.faults.drop / 2.0 {
-            self.count.dropped += 1;
-            return None;
-        }
-        if self.random.unit() < self.faults.garbage / 2.0 {
-            self.count.damaged += 1;
-            let place = (self.random.unit() * frame.len() as f64) as usize;
-            if let Some(byte) = frame.get_mut(place) {
-                *byte ^= 1 << (self.random.unit() * 8.0) as u8;
-            }
-        }
-        Some(frame)
+    /// Sets the active planned faults; faults of the encoders are ignored.
+    pub fn set_faults(&mut self, active: ActiveFaults) {
+        self.active = active;
+    }
+
+    /// Applies faults to bytes from the host and returns them; `None` if they are lost.
+    pub fn receive(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        self.pass(bytes, FaultKind::CutIn)
     }
 
     /// Applies faults to a reply and, unless it is lost, queues it until it is due.
     pub fn hold(&mut self, frame: Vec<u8>, now_ns: u64) {
         let wanted_ns = now_ns + (self.random.unit() * self.faults.delay_ns as f64) as u64;
         let due_ns = self.late.back().map_or(wanted_ns, |(before_ns, _)| wanted_ns.max(*before_ns));
-        if let Some(frame) = self.pass(frame) {
-            self.late.push_back((due_ns, frame));
+        let copies = if self.active.contains(FaultKind::Doubled) { 2 } else { 1 };
+        if let Some(frame) = self.pass(frame, FaultKind::CutOut) {
+            self.late.extend(std::iter::repeat_n((due_ns, frame), copies));
+        }
+    }
+
+    /// Applies faults to a frame and returns it; `None` if it is lost, as every frame is during a `cut`.
+    fn pass(&mut self, mut frame: Vec<u8>, cut: FaultKind) -> Option<Vec<u8>> {
+        if self.active.contains(cut) || self.random.unit() < self.faults.drop / 2.0 {
+            self.count.dropped += 1;
+            return None;
+        }
+        if self.active.contains(FaultKind::Garbage) || self.random.unit() < self.faults.garbage / 2.0 {
+            self.count.damaged += 1;
+            self.damage(&mut frame);
+        }
+        Some(frame)
+    }
+
+    /// Flips one bit of a frame.
+    fn damage(&mut self, frame: &mut [u8]) {
+        let place = (self.random.unit() * frame.len() as f64) as usize;
+        if let Some(byte) = frame.get_mut(place) {
+            *byte ^= 1 << (self.random.unit() * 8.0) as u8;
         }
     }
 
@@ -104,8 +128,56 @@ mod tests {
     #[test]
     fn fractions_are_as_configured() {
         let mut line = FaultyLine::new(LineFaults { drop: 0.2, garbage: 0.1, ..LineFaults::default() });
-        let passed = (0..10_000).filter(|_| line.pass(vec![0; 10]).is_some()).count();
+        let passed = (0..10_000).filter(|_| line.receive(vec![0; 10]).is_some()).count();
         assert!((8_800..9_200).contains(&passed), "{passed}");
         assert!((350..650).contains(&line.count().damaged), "{:?}", line.count());
+    }
+
+    /// A line with one active planned fault.
+    fn faulty(kind: FaultKind) -> FaultyLine {
+        let mut line = FaultyLine::new(LineFaults::default());
+        line.set_faults([kind].into_iter().collect());
+        line
+    }
+
+    /// Everything that arrives at the host after one answer.
+    fn answered(line: &mut FaultyLine, answer: &[u8]) -> Vec<Vec<u8>> {
+        line.hold(answer.to_vec(), 0);
+        std::iter::from_fn(|| line.due(0)).collect()
+    }
+
+    #[test]
+    fn each_cut_blocks_one_direction() {
+        let mut line = faulty(FaultKind::CutIn);
+        assert_eq!((line.receive(vec![1]), answered(&mut line, &[2])), (None, vec![vec![2]]));
+        let mut line = faulty(FaultKind::CutOut);
+        assert_eq!((line.receive(vec![1]), answered(&mut line, &[2])), (Some(vec![1]), vec![]));
+        assert_eq!(line.count(), FaultCount { dropped: 1, damaged: 0 });
+    }
+
+    #[test]
+    fn doubled_answers_arrive_twice_and_commands_once() {
+        let mut line = faulty(FaultKind::Doubled);
+        assert_eq!((line.receive(vec![1]), answered(&mut line, &[2])), (Some(vec![1]), vec![vec![2], vec![2]]));
+    }
+
+    #[test]
+    fn garbage_damages_one_byte_of_every_message() {
+        let mut line = faulty(FaultKind::Garbage);
+        for _ in 0..100 {
+            for message in [line.receive(vec![7; 5]).unwrap(), answered(&mut line, &[7; 5]).remove(0)] {
+                assert_eq!(message.iter().filter(|byte| **byte != 7).count(), 1, "{message:?}");
+            }
+        }
+        assert_eq!(line.count(), FaultCount { dropped: 0, damaged: 200 });
+    }
+
+    #[test]
+    fn a_planned_fault_leaves_the_random_ones_as_they_are() {
+        let random = LineFaults { drop: 0.2, garbage: 0.1, ..LineFaults::default() };
+        let pass = |line: &mut FaultyLine| (0..1000).map(|_| line.receive(vec![0; 10])).collect::<Vec<_>>();
+        let (mut plain, mut planned) = (FaultyLine::new(random), FaultyLine::new(random));
+        planned.set_faults([FaultKind::Doubled, FaultKind::Frozen].into_iter().collect());
+        assert_eq!(pass(&mut plain), pass(&mut planned));
     }
 }

@@ -47,9 +47,14 @@ impl HaplyBoard {
         Ok(Self { variant, model: *model, hand, handle, ports, collected, torques_n_m, events: Vec::new() })
     }
 
-    /// Joint angles, rad; `None` if the handle is out of reach of the links.
+    /// True joint angles, rad; `None` if the handle is out of reach of the links.
     fn joints_rad(&self) -> Option<Vector2<f64>> {
-        self.linkage().angles_rad(self.handle.true_state().position_m).ok().map(|angles| near(angles, &self.variant))
+        self.joints_at_rad(self.handle.true_state().position_m)
+    }
+
+    /// Joint angles with the handle at this position, rad; `None` if it is out of reach of the links.
+    fn joints_at_rad(&self, position_m: Vector2<f64>) -> Option<Vector2<f64>> {
+        self.linkage().angles_rad(position_m).ok().map(|angles| near(angles, &self.variant))
     }
 
     fn linkage(&self) -> &Pantograph {
@@ -113,7 +118,8 @@ impl HaplyBoard {
 
     /// Encoder angles in port order, degrees.
     fn encoders_deg(&self, ports: &Ports) -> [f32; 2] {
-        let turned_rad = self.joints_rad().unwrap_or(ports.joints_then_rad) - ports.joints_then_rad;
+        let joints_rad = self.joints_at_rad(self.handle.unquantised_m()).unwrap_or(ports.joints_then_rad);
+        let turned_rad = joints_rad - ports.joints_then_rad;
         let turned = self.variant.by_port([turned_rad.x, turned_rad.y]);
         [0, 1].map(|port| {
             let (offset_deg, counts_per_turn) = ports.encoders[port];
@@ -166,6 +172,10 @@ impl Board for HaplyBoard {
 
     fn handle(&self) -> &EmulatedHandle {
         &self.handle
+    }
+
+    fn handle_mut(&mut self) -> &mut EmulatedHandle {
+        &mut self.handle
     }
 
     fn next_event(&mut self) -> Option<String> {

@@ -42,6 +42,9 @@ pub trait Board: Send {
     /// The board's handle and the hand that holds it.
     fn handle(&self) -> &EmulatedHandle;
 
+    /// The same handle, to set the faults of its encoders.
+    fn handle_mut(&mut self) -> &mut EmulatedHandle;
+
     /// Removes and returns the oldest event text, if any.
     fn next_event(&mut self) -> Option<String>;
 }

@@ -1,8 +1,9 @@
 //! A board with the native protocol on a serial line.
 
 use super::Board;
-use crate::emergency_stop::{PlannedStop, StopButton};
+use crate::emergency_stop::StopButton;
 use crate::handle::EmulatedHandle;
+use crate::interval::Interval;
 use crate::native::{CobsStream, NativeFirmware, NativeTraits};
 use nalgebra::Vector2;
 
@@ -22,7 +23,7 @@ impl NativeBoard {
 
     /// Plans presses of the emergency stop, in seconds after the start of the board.
     #[must_use]
-    pub fn with_planned_stops(mut self, stops: Vec<PlannedStop>) -> Self {
+    pub fn with_planned_stops(mut self, stops: Vec<Interval>) -> Self {
         self.firmware.plan_stops(stops);
         self
     }
@@ -65,6 +66,10 @@ impl Board for NativeBoard {
 
     fn handle(&self) -> &EmulatedHandle {
         &self.handle
+    }
+
+    fn handle_mut(&mut self) -> &mut EmulatedHandle {
+        &mut self.handle
     }
 
     fn next_event(&mut self) -> Option<String> {

@@ -136,8 +136,8 @@ impl OdriveBoard {
 
     fn feedback(&self) -> Vec<u8> {
         let m_per_turn = self.lever_m * core::f64::consts::TAU;
-        let (turns, speed) =
-            (self.handle.encoder_m().x / m_per_turn, self.handle.true_state().velocity_m_per_s.x / m_per_turn);
+        let measured = self.handle.measured();
+        let (turns, speed) = (measured.position_m.x / m_per_turn, measured.velocity_m_per_s.x / m_per_turn);
         format!("{turns:.6} {speed:.6}\r\n").into_bytes()
     }
 
@@ -197,6 +197,10 @@ impl Board for OdriveBoard {
 
     fn handle(&self) -> &EmulatedHandle {
         &self.handle
+    }
+
+    fn handle_mut(&mut self) -> &mut EmulatedHandle {
+        &mut self.handle
     }
 
     fn next_event(&mut self) -> Option<String> {

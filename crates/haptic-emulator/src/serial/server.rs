@@ -4,6 +4,7 @@ use super::Board;
 use super::faults::{FaultCount, FaultyLine, LineFaults};
 use super::pty::Pty;
 use crate::handle::EmulatedHandle;
+use crate::planned_fault::{ActiveFaults, PlannedFault};
 use haptic_realtime::clock::monotonic_ns;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -23,8 +24,10 @@ const MAX_LAG_NS: u64 = 20 * TICK_NS;
 pub struct ServeOptions {
     /// Path of a symbolic link to the port, if any.
     pub link: Option<PathBuf>,
-    /// Faults to inject into the line.
+    /// Faults to inject into the line at random.
     pub faults: LineFaults,
+    /// Faults to inject into encoders and line at planned times.
+    pub planned_faults: Vec<PlannedFault>,
     /// Time until the disconnection; `None` for no disconnection.
     pub dies_after: Option<Duration>,
     /// Disconnects the board when it is set, if any. Unlike [`Self::dies_after`], it can follow an event.
@@ -74,6 +77,7 @@ struct Server<'b> {
     options: &'b ServeOptions,
     pty: Option<Pty>,
     line: FaultyLine,
+    active: ActiveFaults,
     host_was_there: bool,
     motors_were_on: [bool; 2],
     started_ns: u64,
@@ -97,6 +101,7 @@ impl<'b> Server<'b> {
             options,
             pty: Some(Pty::open(options.link.as_deref())?),
             line: FaultyLine::new(options.faults),
+            active: ActiveFaults::default(),
             host_was_there: false,
             motors_were_on: [false; 2],
             started_ns: start_ns,
@@ -189,7 +194,7 @@ impl<'b> Server<'b> {
         let mut buffer = [0; 256];
         let count = pty.read(&mut buffer);
         let mut answers = Vec::new();
-        if let Some(bytes) = (count > 0).then(|| buffer[..count].to_vec()).and_then(|bytes| self.line.pass(bytes)) {
+        if let Some(bytes) = (count > 0).then(|| buffer[..count].to_vec()).and_then(|bytes| self.line.receive(bytes)) {
             self.silent_before_ms = self.ticks - std::mem::replace(&mut self.heard_tick, self.ticks);
             self.board.receive(&bytes, &mut answers);
         }
@@ -205,15 +210,29 @@ impl<'b> Server<'b> {
         let mut answers = Vec::new();
         while self.start_ns + (self.ticks + 1) * TICK_NS <= now_ns {
             self.ticks += 1;
+            let due_ns = self.start_ns + self.ticks * TICK_NS - self.started_ns;
+            self.update_faults(due_ns, log);
             self.board.tick(&mut answers);
-            let due_s = (self.start_ns + self.ticks * TICK_NS - self.started_ns) as f64 * 1e-9;
-            self.trace.write(due_s, self.board.handle())?;
+            self.trace.write(due_ns as f64 * 1e-9, self.board.handle())?;
             // Called in every millisecond, so that silences are counted in the board's time, without stalls of this
             // machine.
             self.log_motors(log);
         }
         self.hold(answers);
         Ok(())
+    }
+
+    /// Sets the planned faults of the millisecond that is due `due_ns` after the start, and logs those that begin or end.
+    fn update_faults(&mut self, due_ns: u64, log: &mut dyn FnMut(f64, &str)) {
+        let active = PlannedFault::active(&self.options.planned_faults, due_ns / 1000);
+        for kind in active.difference(self.active).kinds() {
+            let how = if active.contains(kind) { "begins" } else { "ends" };
+            log(due_ns as f64 * 1e-9, &format!("fault {} {how}", kind.name()));
+        }
+        self.active = active;
+        self.line.set_faults(active);
+        // In every millisecond, because a board that is plugged in again starts with new encoders.
+        self.board.handle_mut().set_faults(active);
     }
 
     fn hold(&mut self, answers: Vec<Vec<u8>>) {

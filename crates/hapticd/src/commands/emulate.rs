@@ -48,6 +48,7 @@ fn serve_options(arguments: &EmulateArguments) -> ServeOptions {
     ServeOptions {
         link: Some(arguments.link.clone()),
         faults: LineFaults { drop: arguments.drop, garbage: arguments.garbage, delay_ns, seed: arguments.seed },
+        planned_faults: arguments.fault.clone(),
         dies_after: arguments.die_after.map(Duration::from_secs_f64),
         unplug: None,
         dead_for: Duration::from_secs_f64(arguments.dead_for),

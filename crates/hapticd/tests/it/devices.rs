@@ -294,3 +294,16 @@ fn hardware_is_rejected_without_real_time() {
     assert!(text.contains("--allow-no-rt"), "{text}");
     assert_eq!(run(&["--allow-no-rt"]).status.code(), Some(0));
 }
+
+#[test]
+fn a_planned_fault_is_reported_and_reaches_the_host() {
+    let faults = ["--fault", "cut-out@1.2+0.3", "--fault", "garbage@1.8+0.2", "--trace", "trace.csv", "--seconds", "4"];
+    let mut bench = Bench::new("native-2dof", &faults);
+    bench.device("serial", "axes = 2");
+    let (summary, log) = bench.summary("2.5");
+    assert!(summary["faults"].as_array().unwrap().iter().any(|fault| fault["kind"] == "lost"), "{summary}\n{log}");
+    assert!(summary["device"]["crc_errors"].as_u64().unwrap() > 0, "{summary}");
+    for event in ["cut-out begins", "cut-out ends", "garbage begins", "garbage ends"] {
+        bench.wait_for(&format!("fault {event}"));
+    }
+}

@@ -55,6 +55,8 @@ fn invalid_values_are_rejected_with_what_would_be_accepted() {
         (&["emulate", "odrive", "--link", "l", "--emergency-stop", "1+2"], "native-1dof or native-2dof"),
         (&["emulate", "native-1dof", "--link", "l", "--emergency-stop", "-1+2"], "give START+SECONDS, e.g. 5+2"),
         (&["emulate", "native-1dof", "--link", "l", "--emergency-stop", "3"], "give START+SECONDS, e.g. 5+2"),
+        (&["emulate", "odrive", "--link", "l", "--fault", "stuck@1+2"], "the kinds are frozen, jump, drift, reversed,"),
+        (&["emulate", "odrive", "--link", "l", "--fault", "late@1"], "after the @, give START+SECONDS, e.g. 5+2"),
     ] {
         let output = folder.hapticd(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

@@ -1,0 +1,3 @@
+//! Tests of whole emulations.
+
+mod planned_faults;
