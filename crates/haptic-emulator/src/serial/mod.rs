@@ -10,6 +10,7 @@ pub mod native;
 pub mod odrive;
 pub mod pty;
 pub mod server;
+mod trace;
 
 pub use faults::LineFaults;
 pub use haply::HaplyBoard;

@@ -3,12 +3,11 @@
 use super::Board;
 use super::faults::{FaultCount, FaultyLine, LineFaults};
 use super::pty::Pty;
-use crate::handle::EmulatedHandle;
+use super::trace::Trace;
 use crate::planned_fault::{ActiveFaults, PlannedFault};
 use haptic_realtime::clock::monotonic_ns;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -55,7 +54,7 @@ pub struct ServeSummary {
 /// for each event, with the time since the start, s, and a text.
 ///
 /// # Errors
-/// If the port fails, or the trace cannot be written.
+/// If the port fails, or the trace cannot be written, or rows of it were lost.
 pub fn serve(
     board: &mut dyn Board,
     options: &ServeOptions,
@@ -213,7 +212,7 @@ impl<'b> Server<'b> {
             let due_ns = self.start_ns + self.ticks * TICK_NS - self.started_ns;
             self.update_faults(due_ns, log);
             self.board.tick(&mut answers);
-            self.trace.write(due_ns as f64 * 1e-9, self.board.handle())?;
+            self.trace.add(due_ns as f64 * 1e-9, self.board.handle())?;
             // Called in every millisecond, so that silences are counted in the board's time, without stalls of this
             // machine.
             self.log_motors(log);
@@ -268,27 +267,5 @@ impl<'b> Server<'b> {
                 log(self.age_s(), &format!("motor {axis} {how}"));
             }
         }
-    }
-}
-
-/// CSV file with handle position and motor force, if requested.
-struct Trace(Option<BufWriter<File>>);
-
-impl Trace {
-    fn begin(path: Option<&Path>) -> io::Result<Self> {
-        let Some(path) = path else { return Ok(Self(None)) };
-        let mut file = BufWriter::new(File::create(path)?);
-        writeln!(file, "t_s,x_m,y_m,force_x_n,force_y_n")?;
-        Ok(Self(Some(file)))
-    }
-
-    fn write(&mut self, time_s: f64, handle: &EmulatedHandle) -> io::Result<()> {
-        let Some(file) = &mut self.0 else { return Ok(()) };
-        let (position_m, force_n) = (handle.true_state().position_m, handle.force_n());
-        writeln!(file, "{time_s:.6},{},{},{},{}", position_m.x, position_m.y, force_n.x, force_n.y)
-    }
-
-    fn end(&mut self) -> io::Result<()> {
-        self.0.as_mut().map_or(Ok(()), BufWriter::flush)
     }
 }

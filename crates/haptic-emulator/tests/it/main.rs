@@ -1,3 +1,4 @@
 //! Tests of whole emulations.
 
 mod planned_faults;
+mod slow_disk;
