@@ -76,6 +76,11 @@ impl FaultyEncoders {
         }
     }
 
+    /// Number of milliseconds observed.
+    pub fn time_ms(&self) -> u64 {
+        self.time_ms
+    }
+
     /// The motion that the encoders report.
     pub fn reported(&self) -> Motion {
         self.active.kinds().fold(self.actual(), |motion, kind| self.spoiled(motion, kind))

@@ -1,5 +1,6 @@
 //! An emulated USB device: firmware that receives and sends reports, and the handle moved by its motors.
 
+use crate::direction::SharedDirector;
 use crate::emergency_stop::StopButton;
 use crate::force_feedback::ForceFeedback;
 use crate::handle::EmulatedHandle;
@@ -35,6 +36,7 @@ pub struct Gadget {
     pub force_n: [f64; 2],
     stream: CobsStream,
     advanced_us: Option<u64>,
+    director: Option<SharedDirector>,
 }
 
 impl Gadget {
@@ -58,7 +60,20 @@ impl Gadget {
     }
 
     fn new(firmware: Firmware, handle: EmulatedHandle) -> Self {
-        Self { firmware, handle, force_n: [0.0; 2], stream: CobsStream::default(), advanced_us: None }
+        Self { firmware, handle, force_n: [0.0; 2], stream: CobsStream::default(), advanced_us: None, director: None }
+    }
+
+    /// Puts the device under a director.
+    #[must_use]
+    pub fn with_director(mut self, director: SharedDirector) -> Self {
+        self.director = Some(director);
+        self
+    }
+
+    /// Replaces the firmware, as a device that was without power does. The handle stays where it is.
+    pub fn restart(&mut self, firmware: Firmware) {
+        self.firmware = firmware;
+        self.stream.reset();
     }
 
     /// Returns the report descriptor of a joystick, or of a board with the native protocol if `style` is `None`.
@@ -83,6 +98,13 @@ impl Gadget {
 
     /// Handles an output report, which starts with its id if it has one. Returns the replies.
     pub fn output(&mut self, report: &[u8], now_us: u64) -> Vec<Vec<u8>> {
+        let Some(director) = self.director.clone() else { return self.take_output(report, now_us) };
+        let arrived = director.lock().receive(report);
+        let replies = arrived.map_or_else(Vec::new, |report| self.take_output(&report, now_us));
+        replies.into_iter().flat_map(|reply| director.lock().transmit(reply)).collect()
+    }
+
+    fn take_output(&mut self, report: &[u8], now_us: u64) -> Vec<Vec<u8>> {
         match &mut self.firmware {
             Firmware::Joystick(joystick, _) => {
                 joystick.output(report, now_us);
@@ -126,13 +148,18 @@ impl Gadget {
     /// any: a joystick's position, or a board's new fault.
     pub fn advance(&mut self, now_us: u64) -> Option<Vec<u8>> {
         self.step(now_us);
-        match &mut self.firmware {
+        let report = match &mut self.firmware {
             Firmware::Joystick(joystick, _) => {
                 let position = self.handle.encoder_m() / TRAVEL_M;
                 Some(joystick.input([position.x, -position.y]))
             }
             Firmware::Native(board) => board.take_fault().and_then(|fault| in_report(board, &fault)),
-        }
+        };
+        // A report is sent once in a step, so it cannot be doubled.
+        report.and_then(|report| match &self.director {
+            Some(director) => director.lock().transmit(report).pop(),
+            None => Some(report),
+        })
     }
 
     /// Advances the firmware to `now_us`, and the handle in whole milliseconds. A board's new fault waits for the next
@@ -152,7 +179,10 @@ impl Gadget {
         let advanced_us = self.advanced_us.get_or_insert(now_us);
         while *advanced_us + STEP_US <= now_us {
             *advanced_us += STEP_US;
-            self.handle.advance(force_n);
+            match &self.director {
+                Some(director) => director.lock().advance(&mut self.handle, force_n),
+                None => self.handle.advance(force_n),
+            }
         }
     }
 }

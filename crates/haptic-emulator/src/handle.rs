@@ -61,6 +61,16 @@ impl EmulatedHandle {
         self.given_most_j = self.given_most_j.max(self.given_j - self.given_least_j);
     }
 
+    /// Guides the hand to a target in place of its path, m; the target moves there at no more than 1 m/s.
+    pub fn guide_hand(&mut self, target_m: Vector2<f64>) {
+        self.device.set_hand_target(Some(target_m));
+    }
+
+    /// Number of milliseconds by which the handle has been advanced.
+    pub fn age_ms(&self) -> u64 {
+        self.encoders.time_ms()
+    }
+
     /// Sets the active faults of the encoders; faults of the line are ignored.
     pub fn set_faults(&mut self, active: ActiveFaults) {
         self.encoders.set_faults(active);

@@ -9,6 +9,7 @@
 //!   descriptors.
 //! - [`handle`]: the handle between the motors and a simulated hand.
 //! - [`gadget`]: a USB device that receives and sends reports; [`transport`]: its connection to a kernel.
+//! - [`campaign`]: the fault campaign; [`direction`]: how it controls a USB device from inside.
 //! - [`audit`]: the device's audit of its host; [`compare`]: compares the device's log with the host's trace.
 //!
 //! No code is shared with the host's report descriptor parser: the emulated firmware counts field offsets in bytes, as
@@ -34,7 +35,9 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod campaign;
 pub mod compare;
+pub mod direction;
 pub mod emergency_stop;
 pub mod emulators;
 pub mod encoder_fault;

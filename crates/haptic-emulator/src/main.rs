@@ -1,6 +1,8 @@
 //! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]
 //! [--emergency-stop START+SECONDS]…`
 //! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
+//! `haptic-emulator faults [--short] [--hapticd PATH] [--backends NAME,…] [--faults NAME,…]`
+//! `haptic-emulator faults-table CELLS EXCEPTIONS DOCUMENT`
 //!
 //! DEVICE: openffboard, arduino, vpforce or native. TRANSPORT: uhid, functionfs=FOLDER or serial=PATH. Emulates the
 //! device for `--seconds` (default 10), then prints its audit of the host as a JSON object. `--room` is the number of
@@ -12,9 +14,14 @@
 //! `compare` checks that the host permitted every motor force. LOG is the log of the device, and TRACE is the host's
 //! table, from `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons. LEAK is the fraction of
 //! one axis's force that leaks into the other axis; the default is zero.
+//!
+//! `faults` runs cells of the fault campaign, by default all of them. It prints the figures of each as a JSON object, and
+//! their number at the end.
+//! `faults-table` compares such figures with their limits, less the exceptions, and writes the tables into a document.
 #![forbid(unsafe_code)]
 
 use haptic_emulator::audit::{HostAudit, HostAuditor};
+use haptic_emulator::campaign::command;
 use haptic_emulator::compare::compare;
 use haptic_emulator::gadget::Gadget;
 use haptic_emulator::handle::EmulatedHandle;
@@ -102,6 +109,8 @@ fn main() -> ExitCode {
     let outcome = match &words[..] {
         [word, log, trace, step_n] if word == "compare" => compared(log, trace, step_n, "0"),
         [word, log, trace, step_n, leak] if word == "compare" => compared(log, trace, step_n, leak),
+        [word, options @ ..] if word == "faults" => faults(options),
+        [word, cells, exceptions, document] if word == "faults-table" => command::tabulate(cells, exceptions, document),
         _ => emulated(&words),
     };
     match outcome {
@@ -114,6 +123,15 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn faults(options: &[String]) -> Result<String, String> {
+    let mut ran = 0;
+    command::run(options, &mut |cell| {
+        ran += 1;
+        println!("{cell}");
+    })?;
+    Ok(format!("{{\"ran\": {ran}}}"))
 }
 
 fn emulated(words: &[String]) -> Result<String, String> {

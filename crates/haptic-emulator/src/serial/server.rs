@@ -223,6 +223,10 @@ impl<'b> Server<'b> {
 
     /// Sets the planned faults of the millisecond that is due `due_ns` after the start, and logs those that begin or end.
     fn update_faults(&mut self, due_ns: u64, log: &mut dyn FnMut(f64, &str)) {
+        if self.options.planned_faults.is_empty() {
+            // The board may set the faults of its encoders itself.
+            return;
+        }
         let active = PlannedFault::active(&self.options.planned_faults, due_ns / 1000);
         for kind in active.difference(self.active).kinds() {
             let how = if active.contains(kind) { "begins" } else { "ends" };
