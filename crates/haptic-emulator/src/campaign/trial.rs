@@ -182,8 +182,11 @@ fn serve_usb(mut gadget: Gadget, identity: &Identity, signals: &Signals, stop: &
     let mut plug = Some(Uhid::create(identity)?);
     while !stop.load(Ordering::SeqCst) {
         let is_unplugged = signals.unplug.load(Ordering::SeqCst);
-        if is_unplugged && plug.take().is_some() {
+        if is_unplugged && plug.is_some() {
+            // Without power, the motors are off before the kernel knows.
             gadget.restart(fresh.clone());
+            gadget.step(now_us());
+            plug = None;
         }
         if !is_unplugged && plug.is_none() {
             plug = Some(Uhid::create(identity)?);
