@@ -27,7 +27,7 @@ use crate::workspace::Workspace;
 use clamp::clamp_to_toi;
 use contacts::{find_manifolds, find_near_pairs};
 use displacement::integrate_displacements;
-use flight::{Flight, fly};
+use flight::{Flight, closes_on_the_way, fly};
 use gain::{balance, can_gain, limit_correction, limit_gain};
 use nalgebra::Vector2;
 use output::write_output;
@@ -127,7 +127,7 @@ fn resolve<P: Policy>(
 ) -> (ImpactTotals, Vector2<f64>) {
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
     if let Some(coupling) = coupling.as_deref()
-        && (has_impacts || coupling.needs_parts() || P::FORCED)
+        && (has_impacts || coupling.needs_parts() || closes_on_the_way(workspace, coupling) || P::FORCED)
         && let Some(flight) = fly::<P>(scene, state, workspace, coupling)
     {
         return (resolve_around_flight::<P>(scene, state, workspace, coupling.body(), &flight), flight.force);

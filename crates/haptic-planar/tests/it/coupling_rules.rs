@@ -337,3 +337,64 @@ fn the_rebound_of_a_light_stiffly_held_tool_does_not_depend_on_the_phase_of_the_
         }
     }
 }
+
+/// Free motion about a hand at rest at the height `hand_m` over the floor.
+struct Swing {
+    mass_kg: f64,
+    stiffness: f64,
+    damping: f64,
+    hand_m: f64,
+}
+
+impl Swing {
+    /// Returns height and velocity a time after a start with the given height and velocity.
+    fn after(&self, [height, velocity]: [f64; 2], time_s: f64) -> [f64; 2] {
+        let (decay, from) = (self.damping / (2.0 * self.mass_kg), height - self.hand_m);
+        let omega = f64::sqrt(self.stiffness / self.mass_kg - decay * decay);
+        let side = (velocity + decay * from) / omega;
+        let (sine, cosine) = libm::sincos(omega * time_s);
+        let left = libm::exp(-decay * time_s);
+        let position = left * (from * cosine + side * sine);
+        [position + self.hand_m, left * omega * (side * cosine - from * sine) - decay * position]
+    }
+
+    /// Returns the largest height at the ends of the ticks of a flight that begins with an impact; the first of these
+    /// ends is `first_s` after it.
+    fn peak_m(&self, velocity: f64, first_s: f64) -> f64 {
+        let heights = (0..40).map(|tick| self.after([0.0, velocity], first_s + f64::from(tick) * TICK_S)[0]);
+        heights.take_while(|&height| height > 0.0).fold(0.0, f64::max)
+    }
+}
+
+/// The coupling slows the approach, so that late in a tick the tool closes its gap at the mean velocity of the tick,
+/// but not at that of its end.
+#[test]
+fn the_rebound_of_a_tool_that_the_coupling_slows_does_not_depend_on_the_phase_of_the_tick() {
+    for (damping, hand_m, restitution) in [(0.0, 0.001, 0.8), (0.0, 0.002, 0.8), (6.0, 0.0, 0.8), (6.0, 0.0, 0.4)] {
+        let swing = Swing { mass_kg: 0.05, stiffness: 2000.0, damping, hand_m };
+        let speed = 0.3;
+        let peaks: Vec<f64> =
+            (1..100).map(|i| swing.peak_m(restitution * speed, f64::from(i) * 0.01 * TICK_S)).collect();
+        let (low, high) =
+            (peaks.iter().copied().fold(f64::INFINITY, f64::min), peaks.iter().copied().fold(0.0, f64::max));
+        for i in 0..40 {
+            let phase = (f64::from(i) + 0.5) / 40.0;
+            let start = swing.after([0.0, -speed], -(3.0 + phase) * TICK_S);
+            let tool = BodyDescription {
+                velocity_m_per_s: vector![0.0, start[1]],
+                ..with(body("tool", disc(0.006), 0.0, 0.006 + start[0]), swing.mass_kg, 0.0, restitution)
+            };
+            let mut lab = Lab::new(&scene(0.0, vec![floor(0.0, restitution), tool], Some("tool")));
+            lab = lab.gains(swing.stiffness, damping);
+            let mut heights = Vec::new();
+            (0..24).for_each(|_| {
+                lab.hand(vector![0.0, 0.006 + hand_m]);
+                heights.push(lab.body("tool").centre_m.y - 0.006);
+            });
+            let height = heights[3..].iter().copied().fold(0.0, f64::max);
+            let what =
+                format!("B = {damping}, hand at {hand_m} m, phase {phase}: {height:.3e} in {low:.3e} to {high:.3e}");
+            assert!(height > 0.98 * low && height < 1.02 * high, "{what}");
+        }
+    }
+}
