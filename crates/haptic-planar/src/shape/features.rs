@@ -21,3 +21,12 @@ pub struct FeatureCache {
     /// The last face that separated the pair or carried its contact.
     pub face: FeatureId,
 }
+
+impl FeatureCache {
+    /// Forgets the face, so that the next search compares all faces. The face of the last tick is kept until another
+    /// one is better by a hysteresis, because pieces at rest would switch between faces. A pair that meets gets the
+    /// impulse along the normal of the face that is really touched.
+    pub fn forget_face(&mut self) {
+        self.face = FeatureId::default();
+    }
+}

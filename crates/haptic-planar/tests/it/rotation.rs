@@ -152,3 +152,33 @@ fn elastic_boxes_in_a_gas_do_not_overlap() {
         assert_below(&format!("seed {seed}: overlap, m"), deepest_m(bodies, 0.0, 5000), 2.5e-4);
     }
 }
+
+/// Shortly before they meet, the end of one bar has fallen below the face of the other, outside which the face of the
+/// bar separated them in the last tick.
+#[test]
+fn a_corner_that_meets_a_nearly_parallel_face_is_struck_along_the_normal_of_that_face() {
+    let restitution = 0.63;
+    let face_rad: f64 = -0.05836;
+    for shift in [0.0, 2e-4, 4e-4] {
+        let below = BodyDescription {
+            angle_rad: face_rad,
+            velocity_m_per_s: vector![0.063, 1.287],
+            ..with(body("below", box_shape(0.0129, 0.0276), 0.0, 0.0), 0.026, 0.0, restitution)
+        };
+        let bar = BodyDescription {
+            angle_rad: 1.4921,
+            velocity_m_per_s: vector![-0.572, -3.132],
+            angular_velocity_rad_per_s: 44.16,
+            ..with(body("bar", box_shape(0.03888, 0.008725), 0.00093 + shift, 0.04047), 0.021, 0.0, restitution)
+        };
+        let mut lab = Lab::new(&scene(0.0, vec![below, bar], None));
+        let before = lab.body("bar").velocity_m_per_s;
+        let output = lab.free();
+        assert_eq!(output.impacts, 0, "the bodies met too early");
+        assert_eq!(lab.free().impacts, 1, "the bodies did not meet");
+        let change = lab.body("bar").velocity_m_per_s - before;
+        let (sine, cosine) = libm::sincos(face_rad);
+        let along = (change.x * cosine + change.y * sine) / change.norm();
+        assert_below(&format!("shift {shift} m: part of the impulse along the face"), along.abs(), 1e-9);
+    }
+}

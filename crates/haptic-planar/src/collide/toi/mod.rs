@@ -234,6 +234,7 @@ fn refine(
     for _ in 0..MAX_REFINEMENTS {
         let (then_a, then_b) = toi.sides(a, b);
         let has_budget = budget.take_substep();
+        cache.forget_face();
         let found = has_budget.then(|| collide(&then_a, &then_b, &near_then(&toi), cache)).flatten();
         let Some(geometry) = found else { break };
         let later_s = closing_s(&then_a, &then_b, &geometry);
@@ -263,6 +264,7 @@ fn collide_then(
     cache: &mut FeatureCache,
 ) -> Option<(ContactGeometry, [Vector2<f64>; 2])> {
     let (then_a, then_b) = then.sides(a, b);
+    cache.forget_face();
     let geometry = collide(&then_a, &then_b, near, cache)?;
     Some((extrapolate_back(geometry, &then_a, &then_b, then.time_s), then.centres))
 }

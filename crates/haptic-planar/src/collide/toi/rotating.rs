@@ -81,6 +81,7 @@ fn collide_rotated(
         }
         let then = at(a, b, search.time_s);
         let (then_a, then_b) = then.sides(a, b);
+        cache.forget_face();
         let next = match collide(&then_a, &then_b, near, cache) {
             Some(geometry) => search.visit(&PoseContact::new(geometry, &then_a, &then_b, search.time_s)),
             None => search.visit_apart(),
