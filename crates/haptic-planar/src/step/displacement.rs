@@ -16,7 +16,11 @@ use crate::workspace::Workspace;
 use nalgebra::{Vector2, Vector3};
 
 /// Maximum number of passes over the tool's contacts in which a free motion that would graze a fixed body is corrected.
-const SLIDE_PASSES: usize = 2;
+const SLIDE_PASSES: usize = 4;
+/// Change of a velocity below which the loads of such a motion count as exact, m/s.
+const EXACT_M_PER_S: f64 = 1e-10;
+/// Work of these loads above which the motion is not used, J.
+const MAX_WORK_J: f64 = 1e-11;
 
 /// Sets the displacement of each body and returns the coupling force on the tool, world, N.
 #[inline(always)]
@@ -78,9 +82,8 @@ fn move_tool_freely<P: Policy>(
 }
 
 /// Makes a free motion that would graze a fixed body slide along it. In the tick in which the hand pulls the tool away,
-/// the mean force of the tick still presses it onto the body, although the force at the end of the tick pulls. The
-/// impulses act on the mean velocity, so they never add energy. Returns `None` for a free motion into a dynamic body,
-/// which is left to the contact solve.
+/// the mean force of the tick still presses it onto the body, although the force at the end of the tick pulls. Returns
+/// `None` for a free motion into a dynamic body, which is left to the contact solve.
 #[inline(always)]
 fn slide_off_fixed_bodies<P: Policy>(
     workspace: &mut Workspace,
@@ -88,20 +91,60 @@ fn slide_off_fixed_bodies<P: Policy>(
     start: &BodyState,
     free_motion: &mut FreeMotion,
 ) -> Option<()> {
+    if !grazes_any(workspace, coupling, free_motion) && !P::FORCED {
+        return Some(());
+    }
+    let slid = slide_off::<P>(workspace, coupling, start, free_motion);
+    if slid.is_none() {
+        for manifold in workspace.manifolds.iter_mut().filter(|manifold| manifold.involves(coupling.body())) {
+            (manifold.impulse, manifold.mode) = Default::default();
+        }
+    }
+    slid
+}
+
+/// Solves the contact laws of the tool on the mean velocity of a free motion, as those of a tick under contact load
+/// are. Such loads never add energy. If they do not converge and would do work, the free motion is not used.
+#[inline(never)]
+fn slide_off<P: Policy>(
+    workspace: &mut Workspace,
+    coupling: &ImplicitCoupling,
+    start: &BodyState,
+    free_motion: &mut FreeMotion,
+) -> Option<()> {
+    let tool = coupling.body();
+    workspace.solver_bodies.all[tool].has_contact_load = true;
     for _ in 0..SLIDE_PASSES {
-        let mut grazed = false;
-        for manifold in &mut workspace.manifolds {
-            if manifold.involves(coupling.body()) {
-                grazed |= slide_off(manifold, &workspace.solver_bodies.all, coupling, free_motion)?;
+        let bodies = &workspace.solver_bodies.all;
+        let mut change: f64 = 0.0;
+        for manifold in workspace.manifolds.iter_mut().filter(|manifold| manifold.involves(tool)) {
+            if manifold.bodies.iter().all(|&body| bodies[body].inverse_mass > 0.0) && !P::FORCED {
+                if grazes(manifold, bodies, coupling, free_motion) {
+                    return None;
+                }
+            } else {
+                change = change.max(free_motion.relax::<P>(manifold, tool));
             }
         }
-        if !grazed && !P::FORCED {
+        *free_motion = coupling.free_motion::<P>(start, free_motion.impulse, &mut workspace.solves_left)?;
+        if change < EXACT_M_PER_S && !P::FORCED {
             break;
         }
-        workspace.solver_bodies.all[coupling.body()].has_contact_load = true;
-        *free_motion = coupling.free_motion::<P>(start, free_motion.impulse, &mut workspace.solves_left)?;
     }
+    let loads = workspace.manifolds.iter().filter(|manifold| manifold.involves(tool));
+    if loads.map(|manifold| free_motion.work_j(manifold, tool)).sum::<f64>() > MAX_WORK_J && !P::FORCED {
+        return None;
+    }
+    coupling.settle_free(free_motion, &workspace.manifolds, &workspace.solver_bodies.all);
     Some(())
+}
+
+/// Whether a free motion of the tool would end with a penetration.
+#[inline(always)]
+fn grazes_any(workspace: &Workspace, coupling: &ImplicitCoupling, free_motion: &FreeMotion) -> bool {
+    let bodies = &workspace.solver_bodies.all;
+    let mut tools = workspace.manifolds.iter().filter(|manifold| manifold.involves(coupling.body()));
+    tools.any(|manifold| grazes(manifold, bodies, coupling, free_motion))
 }
 
 /// Replaces midpoint displacements that would penetrate another body with those of backward Euler. The midpoint
@@ -126,33 +169,23 @@ fn use_end_velocity_where_penetrating(workspace: &mut Workspace) {
     }
 }
 
-/// Changes a free motion so that it ends without penetration at one manifold. Returns whether a change was needed, or
-/// `None` if the tool would penetrate a dynamic body.
-fn slide_off(
-    manifold: &mut Manifold,
+/// Whether a free motion of the tool would end with a penetration at one manifold.
+#[inline(always)]
+fn grazes(
+    manifold: &Manifold,
     solver_bodies: &[SolverBody],
     coupling: &ImplicitCoupling,
-    free_motion: &mut FreeMotion,
-) -> Option<bool> {
+    free_motion: &FreeMotion,
+) -> bool {
     let side = usize::from(manifold.bodies[1] == coupling.body());
     let outward = if side == 1 { 1.0 } else { -1.0 };
     let other = &solver_bodies[manifold.bodies[1 - side]];
     let direction = manifold.normal * outward;
-    let mut grazed = false;
-    for point in 0..manifold.count {
+    (0..manifold.count).any(|point| {
         let (arm, other_arm) = (manifold.arm[side][point] * outward, manifold.arm[1 - side][point] * outward);
         let closing = direction.dot(&(free_motion.displacement() - other.displacement))
             + arm * free_motion.rotation_step_rad()
             - other_arm * other.rotation_step_rad;
-        let gap = manifold.gap_m[point] + closing;
-        if gap >= manifold.gap_m[point].min(0.0) {
-            continue;
-        }
-        if other.inverse_mass > 0.0 {
-            return None;
-        }
-        manifold.impulse.normal[point] += free_motion.displace(Vector3::new(direction.x, direction.y, arm), -gap);
-        grazed = true;
-    }
-    Some(grazed)
+        manifold.gap_m[point] + closing < manifold.gap_m[point].min(0.0)
+    })
 }

@@ -360,3 +360,29 @@ fn the_position_correction_does_not_wind_up_the_angular_spring() {
     assert_below("energy gain, J", lab.gain_j(), 1.3e-4);
     assert_below("rotation, rad", turned, 0.005);
 }
+
+/// In the tick of the lift-off, the mean force still presses the tool on the floor, although that at the end pulls.
+#[test]
+fn a_pressed_tool_that_is_lifted_off_while_it_slides_gains_nothing_and_does_not_tilt() {
+    for (friction, limit_n) in [(0.0, 1.3), (0.5, 1.3), (0.5, f64::INFINITY)] {
+        for phase in 0..20 {
+            let tool = with(body("tool", box_shape(0.031, 0.022), 0.0, 0.011), 0.009, friction, 0.0);
+            let world = scene(GRAVITY, vec![floor(friction, 0.0), tool], Some("tool"));
+            let mut lab = Lab::new(&world).gains(1500.0, 0.0).upright(3.4, 0.007);
+            lab.input.max_force_n = limit_n;
+            let from = vector![0.0, 0.0087 + 4.5e-5 * f64::from(phase)];
+            lab.lead(from, 100, |_, _| ());
+            lab.lead(from + vector![0.06, 0.0], 200, |_, _| ());
+            lab.state.energy = Default::default();
+            let to = from + vector![0.07, 0.0] + vector![0.01, 0.04];
+            lab.lead(to, 45, |lab, output| {
+                let what = format!("friction {friction}, limit {limit_n}, phase {phase}");
+                let tilt_rad = lab.body("tool").angle_rad.abs();
+                assert_below(&format!("{what}: tilt, rad"), tilt_rad, if friction > 0.0 { 1e-4 } else { 1e-12 });
+                let slips = output.tool_tangent_n.abs() >= 0.99 * friction * output.tool_normal_n;
+                assert!(slips || lab.body("tool").velocity_m_per_s.x.abs() < 1e-9, "{what}: friction");
+            });
+            assert_below("gain, J", lab.gain_j(), 1e-11);
+        }
+    }
+}

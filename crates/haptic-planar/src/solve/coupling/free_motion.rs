@@ -1,10 +1,13 @@
 //! Motion of the tool in a tick, or in a part of one, of which the contacts are known: the midpoint rule.
 
 use super::{ImplicitCoupling, across, at_handle, vector3, velocity_of};
+use crate::collide::warm_start::Mode;
 use crate::math::{rotate, secant_arm, spin_cross};
 use crate::scene::body_state::BodyState;
+use crate::solve::block::{Block, Factor, InverseEffectiveMass};
 use crate::solve::constrained::Constrained;
 use crate::solve::fixed_point::FixedPoint;
+use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::symmetric::Symmetric3;
 use crate::tick::TICK_S;
@@ -49,15 +52,57 @@ impl FreeMotion {
         self.mean.z * self.duration_s
     }
 
-    /// Adds the impulse along `row` that moves the tool `by_m` farther along it, to first order: only the mean velocity
-    /// and the impulse change. Returns the size of the impulse, N·s.
-    pub fn displace(&mut self, row: Vector3<f64>, by_m: f64) -> f64 {
-        let change = self.response.times(row);
-        let size = by_m / (row.dot(&change) * self.duration_s);
-        self.mean += change * size;
-        self.impulse += row * size;
-        size
+    /// Solves the contact law of one manifold between the tool and a fixed body for the mean velocity. Changes only the
+    /// mean velocity and the impulse, to first order in the rotation. Returns the largest change of a velocity, m/s.
+    pub fn relax<P: Policy>(&mut self, manifold: &mut Manifold, tool: usize) -> f64 {
+        let rows = rows(manifold, tool);
+        let by_rows = rows.map(|row| self.response.times(row));
+        let entry = |row: usize, by: usize| rows[row].dot(&by_rows[by]);
+        let mass = InverseEffectiveMass {
+            n11: entry(0, 0),
+            n12: entry(0, 1),
+            n22: entry(1, 1),
+            n1t: entry(0, 2),
+            n2t: entry(1, 2),
+            tt: entry(2, 2),
+        };
+        let speeds = rows.map(|row| row.dot(&self.mean));
+        let last = manifold.impulse;
+        let block = Block {
+            mass: &mass,
+            friction: manifold.friction,
+            impulse: last,
+            normal: [speeds[0] + manifold.bias[0], speeds[1] + manifold.bias[1]],
+            tangent: speeds[2],
+        };
+        let mode = if P::FORCED { Mode::Open } else { manifold.mode };
+        (manifold.impulse, manifold.mode) = block.solve(mode, &mut Factor::default());
+        let now = manifold.impulse;
+        let changes = [now.normal[0] - last.normal[0], now.normal[1] - last.normal[1], now.tangent - last.tangent];
+        let mut largest: f64 = 0.0;
+        for (change, (row, by_row)) in changes.into_iter().zip(rows.into_iter().zip(by_rows)) {
+            self.mean += by_row * change;
+            self.impulse += row * change;
+            largest = largest.max((row.dot(&by_row) * change).abs());
+        }
+        largest
     }
+
+    /// Returns the work that the loads of one manifold between the tool and a fixed body add, J. It is zero if they are
+    /// exact: a normal load acts only where it closes its gap, and friction opposes the slip.
+    pub fn work_j(&self, manifold: &Manifold, tool: usize) -> f64 {
+        let speeds = rows(manifold, tool).map(|row| row.dot(&self.mean));
+        let impulse = &manifold.impulse;
+        let normal = |point: usize| impulse.normal[point] * (speeds[point] + manifold.bias[point]);
+        (0..manifold.count).map(normal).sum::<f64>() + (impulse.tangent * speeds[2]).max(0.0)
+    }
+}
+
+/// Returns the rows of the Jacobian of a manifold for the tool: of the normal velocities of both points, and of the
+/// slip.
+fn rows(manifold: &Manifold, tool: usize) -> [Vector3<f64>; 3] {
+    let outward = if manifold.bodies[1] == tool { 1.0 } else { -1.0 };
+    [manifold.normal_row(tool, 0), manifold.normal_row(tool, 1), manifold.slip_row(tool)].map(|row| row * outward)
 }
 
 impl ImplicitCoupling {

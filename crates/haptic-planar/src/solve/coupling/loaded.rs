@@ -1,7 +1,8 @@
 //! Directions of the tool that its contacts constrain, and its motion in a tick under contact load.
 
-use super::{ImplicitCoupling, across, at_handle, vector3};
+use super::{FreeMotion, ImplicitCoupling, across, at_handle, vector3};
 use crate::collide::warm_start::Mode;
+use crate::math::secant_arm;
 use crate::solve::constrained::Constrained;
 use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
@@ -64,6 +65,16 @@ impl ImplicitCoupling {
         let end = self.settle(constrained, mean, manifolds, solver_bodies);
         let tool = &mut solver_bodies[body];
         (tool.velocity, tool.angular_velocity) = (end.xy(), end.z);
+    }
+
+    /// Sets the end velocity of a free motion that carries contact load. Real-time: two passes over the manifolds.
+    pub fn settle_free(&self, motion: &mut FreeMotion, manifolds: &[Manifold], solver_bodies: &[SolverBody]) {
+        let mut constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
+        if let Some(axis) = self.rail {
+            let arm = secant_arm(self.start_arm_m, motion.rotation_step_rad());
+            constrained.add(at_handle(across(axis), arm));
+        }
+        motion.end = self.settle(constrained, motion.mean, manifolds, solver_bodies);
     }
 
     /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
