@@ -10,11 +10,15 @@
 //! ½ dᵀ M P d. The rule is therefore passive for any P, and lossless where P = 0. In the constrained directions, a load
 //! acts on the end velocity as in backward Euler; the other directions have no numerical damping.
 
+use crate::math::{cross, spin_cross};
 use crate::solve::symmetric::Symmetric3;
-use nalgebra::{Matrix2, Vector3};
+use nalgebra::{Matrix2, Vector2, Vector3};
 
 /// Part of a row's squared length that must be independent of the earlier rows for the row to count.
 const INDEPENDENT: f64 = 1e-8;
+/// Square of the lever below which a handle hardly moves along the only constrained row, as a fraction of the squared
+/// radius of gyration. A smooth change up to this lever avoids a jump of the force.
+const HELD_LEVER_SQUARE: f64 = 1e-3;
 
 /// Constrained directions of one tick, at most three: the generalised velocities are x, y and angle.
 #[derive(Clone, Copy, Debug)]
@@ -70,18 +74,39 @@ impl Constrained {
         matrix
     }
 
-    /// Returns P, restricted to the linear velocities; symmetric, with eigenvalues from 0 to 1.
-    pub fn linear_part(&self) -> Matrix2<f64> {
-        let mut part = Matrix2::zeros();
-        for direction in &self.directions[..self.count] {
-            part += direction.xy() * direction.xy().transpose() * self.mass.x;
+    /// Returns Θ, the part of the change of a spring's stretch in the tick that its force includes, for a handle at
+    /// `arm` from the centre of mass: ½ along the motions of the handle that the constraints leave free, 1 across them.
+    /// Symmetric. With more than ½ along a free motion, the spring would damp it.
+    pub fn spring_part(&self, arm: Vector2<f64>) -> Matrix2<f64> {
+        let identity = Matrix2::identity();
+        match self.count {
+            0 => identity * 0.5,
+            1 => identity * 0.5 + self.part_across_row(arm),
+            2 => identity - self.part_along_free_motion(arm),
+            _ => identity,
         }
-        part
     }
 
-    /// Returns P, restricted to the angular velocity, 0 to 1.
-    pub fn angular_part(&self) -> f64 {
-        self.directions[..self.count].iter().map(|direction| direction.z * direction.z * self.mass.z).sum()
+    /// Returns what one constrained direction adds to Θ. The handle can move along its row only by rotation, with the
+    /// distance between the handle and the line of the row as a lever.
+    fn part_across_row(&self, arm: Vector2<f64>) -> Matrix2<f64> {
+        let row = self.momentum(self.directions[0]);
+        let (axis, square) = (row.xy(), row.xy().norm_squared());
+        let moment = cross(arm, axis) - row.z;
+        let free = moment * moment * self.mass.x / (square * self.mass.z * HELD_LEVER_SQUARE);
+        if free < 1.0 { axis * axis.transpose() * (0.5 * (1.0 - free) / square) } else { Matrix2::zeros() }
+    }
+
+    /// Returns what the only free motion under two constrained directions takes off Θ.
+    fn part_along_free_motion(&self, arm: Vector2<f64>) -> Matrix2<f64> {
+        let free = self.momentum(self.directions[0]).cross(&self.momentum(self.directions[1]));
+        let moved = free.xy() + spin_cross(free.z, arm);
+        let square = moved.norm_squared();
+        if square * self.mass.x > INDEPENDENT * free.dot(&self.momentum(free)) {
+            moved * moved.transpose() * (0.5 / square)
+        } else {
+            Matrix2::zeros()
+        }
     }
 
     /// Returns a velocity whose component along a direction of [`Self::add`] is replaced with `component`.
@@ -128,6 +153,27 @@ mod tests {
                 assert!((Vector3::from(*row).dot(&(end - mean))).abs() < 1e-13);
             }
         }
+    }
+
+    #[test]
+    fn a_spring_does_not_damp_the_only_free_motion_of_its_handle() {
+        let arm = Vector2::new(0.02, -0.007);
+        let all = constrained(2);
+        let free = Vector3::from(ROWS[0]).cross(&Vector3::from(ROWS[1]));
+        let moved = free.xy() + spin_cross(free.z, arm);
+        assert!((all.spring_part(arm) * moved - moved * 0.5).norm() < 1e-12 * moved.norm());
+        assert_eq!(constrained(0).spring_part(arm), Matrix2::identity() * 0.5);
+        assert_eq!(constrained(3).spring_part(arm), Matrix2::identity());
+    }
+
+    #[test]
+    fn one_row_holds_a_handle_on_its_line_and_no_other() {
+        let row = Vector3::from(ROWS[0]);
+        let on_line = Vector2::new(row.y, -row.x) * row.z;
+        let part = constrained(1).spring_part(on_line);
+        assert!((part * row.xy() - row.xy()).norm() < 1e-12);
+        assert!((part * Vector2::new(row.y, -row.x) - Vector2::new(row.y, -row.x) * 0.5).norm() < 1e-12);
+        assert_eq!(constrained(1).spring_part(on_line * 1.5), Matrix2::identity() * 0.5);
     }
 
     #[test]

@@ -398,3 +398,27 @@ fn the_rebound_of_a_tool_that_the_coupling_slows_does_not_depend_on_the_phase_of
         }
     }
 }
+
+#[test]
+fn a_disc_that_swings_while_it_rolls_rings_down_without_numerical_damping() {
+    for (stiffness, mass_kg, damping) in [(3000.0, 0.05, 0.0), (1500.0, 0.03, 0.5), (500.0, 0.2, 0.0)] {
+        let tool = with(body("tool", disc(0.01), 0.0, 0.01), mass_kg, 0.9, 0.0);
+        let mut lab = Lab::new(&scene(GRAVITY, vec![floor(0.9, 0.0), tool], Some("tool"))).gains(stiffness, damping);
+        lab.lead(vector![0.0, 0.0095], 50, |_, _| ());
+        // Less than half of what would make the disc slip.
+        let reach = 0.4 * 0.9 * (mass_kg * GRAVITY + 5e-4 * stiffness) * 3.0 / stiffness;
+        let mut x = Vec::new();
+        for _ in 0..200 {
+            let output = lab.hand(vector![reach, 0.0095]);
+            assert_eq!(output.tool_contacts, 1, "the disc lost its contact");
+            x.push(lab.body("tool").centre_m.x - reach);
+            let tool = lab.body("tool");
+            let slip = tool.velocity_m_per_s.x + 0.01 * tool.angular_velocity_rad_per_s;
+            assert_below("slip, m/s", slip.abs(), 1e-9);
+        }
+        let (_, ratio) = oscillation([x[20], x[21], x[22], x[23]]);
+        let exact = damping / (2.0 * (stiffness * 1.5 * mass_kg).sqrt());
+        assert_below("error of the damping ratio", (ratio - exact).abs(), 0.002);
+        assert_below("gain, J", lab.gain_j(), 1e-12);
+    }
+}

@@ -202,7 +202,7 @@ impl ImplicitCoupling {
         if let Some(axis) = self.rail {
             constrained.add(at_handle(across(axis), arm));
         }
-        let coefficients = self.coefficients(fraction, Some(&constrained));
+        let coefficients = self.coefficients(fraction, Some((&constrained, arm)));
         let inertia = constrained.matrix();
         let response = self.inverse(inertia, arm, &coefficients);
         let mean = response.times(inertia.times(v0) + impulse + self.pull(arm, &coefficients));
@@ -259,6 +259,6 @@ impl ImplicitCoupling {
     pub fn midpoint_force(&self, displacement: Vector2<f64>, rotation_step_rad: f64) -> Vector2<f64> {
         let constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
         let step = self.handle_displacement(displacement, rotation_step_rad);
-        self.force(step, &self.coefficients(self.fraction, Some(&constrained)))
+        self.force(step, &self.coefficients(self.fraction, Some((&constrained, self.arm_m))))
     }
 }

@@ -102,7 +102,7 @@ impl ImplicitCoupling {
         if self.is_plain() && self.constrained.is_none() {
             return self.whole_force(step) * self.fraction + self.extra_force;
         }
-        self.force(step, &self.coefficients(self.fraction, self.constrained.as_ref())) + self.extra_force
+        self.force(step, &self.coefficients(self.fraction, self.loaded_rule())) + self.extra_force
     }
 
     /// Returns the coupling force on the tool by backward Euler with the whole gains, in a tick in which the handle moves
@@ -201,7 +201,7 @@ impl ImplicitCoupling {
     ) -> Vector2<f64> {
         if is_free_motion {
             let free = Constrained::none(self.mass_kg, self.inertia_kg_m2);
-            return self.clipped(force + self.coefficients(1.0, Some(&free)).implicit * (whole - step));
+            return self.clipped(force + self.coefficients(1.0, Some((&free, self.arm_m))).implicit * (whole - step));
         }
         self.clipped(if self.is_at_limit(whole) { self.whole_force(step) } else { self.force_of(step) })
     }

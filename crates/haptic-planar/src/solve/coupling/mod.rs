@@ -168,7 +168,7 @@ impl ImplicitCoupling {
     /// Does what [`Self::apply`] does if the mass matrix is not diagonal.
     #[inline(never)]
     fn apply_matrix(&self, solver_bodies: &mut SolverBodies) {
-        let coefficients = self.coefficients(self.fraction, self.constrained.as_ref());
+        let coefficients = self.coefficients(self.fraction, self.loaded_rule());
         let mass = Vector3::new(self.mass_kg, self.mass_kg, self.inertia_kg_m2);
         let inertia = self.constrained.as_ref().map_or_else(|| Symmetric3::diagonal(mass), Constrained::matrix);
         let momentum = inertia.times(self.start) + (self.forced - self.start).component_mul(&mass);
@@ -199,17 +199,13 @@ impl ImplicitCoupling {
         solver_bodies.apply_impulse(self.tool.body, impulse, cross(self.arm_m, impulse));
     }
 
-    /// Returns the coefficients of the force with this fraction of the gains, for backward Euler or for the given
-    /// constrained directions. Across a rail, the stiffness and damping of the rail apply, by backward Euler.
-    fn coefficients(&self, fraction: f64, constrained: Option<&Constrained>) -> Coefficients {
+    /// Returns the coefficients of the force with this fraction of the gains for a handle at `arm`, for backward Euler
+    /// or for the given constrained directions. Across a rail, the stiffness and damping of the rail apply, by backward
+    /// Euler.
+    fn coefficients(&self, fraction: f64, constrained: Option<(&Constrained, Vector2<f64>)>) -> Coefficients {
         let (k, b) = (self.stiffness * fraction, self.damping * fraction);
-        let (linear, angular) = constrained.map_or_else(
-            || (Matrix2::identity(), 1.0),
-            |constrained| {
-                let linear = (Matrix2::identity() + constrained.linear_part()) * 0.5;
-                (linear, 0.5 + 0.5 * constrained.angular_part())
-            },
-        );
+        let (linear, angular) = constrained
+            .map_or_else(|| (Matrix2::identity(), 1.0), |(constrained, arm)| (constrained.spring_part(arm), 0.5));
         let angular = self.angular_stiffness * angular + self.angular_damping / self.duration_s;
         let identity = Matrix2::identity();
         let Some(axis) = self.rail else {
@@ -228,6 +224,12 @@ impl ImplicitCoupling {
                 + across * (RAIL_STIFFNESS_N_PER_M + RAIL_DAMPING_N_S_PER_M / self.duration_s),
             angular,
         }
+    }
+
+    /// Returns the constrained directions and the arm of the contact solve; `None` for backward Euler.
+    #[inline]
+    fn loaded_rule(&self) -> Option<(&Constrained, Vector2<f64>)> {
+        self.constrained.as_ref().map(|constrained| (constrained, self.arm_m))
     }
 
     /// Returns the impulse of the coupling on a tool that does not move (x, y, angle), N·s and N·m·s.
