@@ -258,6 +258,69 @@ fn the_round_corner_of_a_fast_box_passes_the_edge_of_the_next_tile_within_a_tick
 }
 
 #[test]
+fn a_rounded_box_that_moves_farther_than_its_rounding_in_a_tick_does_not_catch() {
+    for (rounding_m, speed_m_per_s) in [(5e-5, 0.04), (5e-5, 0.4), (1e-4, 0.2), (2e-4, 0.2), (2e-4, 0.4), (5e-4, 0.4)] {
+        for gap_m in [5e-5, 1.5e-4] {
+            Dragged {
+                size_m: [0.02, 0.01],
+                rounding_m,
+                mass_kg: 0.02,
+                friction: 0.3,
+                handle_m: -0.003,
+                gains: [1000.0, 12.0],
+                pressed_m: 0.001,
+                speed_m_per_s,
+                gap_m,
+                deep_m: 0.0,
+            }
+            .assert_slides();
+        }
+    }
+}
+
+/// Drags a box that rests with one end of its underside at `end_m` from the side of a tile of which the top is level, and
+/// asserts that it never feels more than its friction.
+#[track_caller]
+fn assert_leaves(end_m: f64, is_front: bool, direction: f64, friction: f64, handle_m: f64) {
+    const WIDTH_M: f64 = 0.0105;
+    // The side is at x = 0. A front end may enter the tile there, a rear end may leave it.
+    let (wide, gap_m) = (0.04, 1.5e-4);
+    let mut bodies = vec![
+        tile(0, if is_front { 0.0 } else { -wide }, wide),
+        tile(1, if is_front { -wide - gap_m } else { gap_m }, wide),
+        with(body("tool", box_shape(WIDTH_M, 0.0107), 0.0, 0.0107 / 2.0), 0.02, friction, 0.0),
+    ];
+    bodies.iter_mut().for_each(|body| (body.friction, body.restitution) = (friction, 0.0));
+    bodies[2].position_m.x = if is_front { end_m - WIDTH_M / 2.0 } else { end_m + WIDTH_M / 2.0 };
+    let mut world = scene(GRAVITY, bodies, Some("tool"));
+    world.tool.as_mut().unwrap().handle_m = vector![0.0, handle_m];
+    let mut lab = Lab::new(&world).gains(480.0, 2.0);
+    lab.lead(lab.input.hand_m, 100, |_, _| ());
+    let (mut highest, mut tilt) = (0.0_f64, 0.0_f64);
+    let load_n = 0.02 * GRAVITY;
+    lab.lead(lab.input.hand_m + vector![direction * 0.002, 0.0], 400, |lab, output| {
+        highest = highest.max(output.tool_tangent_n.abs() / load_n);
+        tilt = tilt.max(libm::atan2(lab.body("tool").rotation.y, lab.body("tool").rotation.x).abs());
+    });
+    let what = format!("end at {end_m} m, front {is_front}, direction {direction}, friction {friction}");
+    assert_below(&format!("{what}: highest friction over the load"), highest, 1.005 * friction);
+    assert_below(&format!("{what}: tilt, rad"), tilt, 1e-4);
+}
+
+#[test]
+fn a_box_that_rests_with_its_end_at_a_side_does_not_catch_on_it() {
+    for end_m in [-1e-6, -1e-9, -1e-12, 0.0, 4.5e-13, 1e-9, 1e-6] {
+        for is_front in [true, false] {
+            for direction in [1.0, -1.0] {
+                assert_leaves(end_m, is_front, direction, 0.445, -0.003);
+                assert_leaves(end_m, is_front, direction, 0.2, 0.003);
+                assert_leaves(end_m, is_front, direction, 0.3, 0.0045);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_tool_on_its_corner_dragged_over_tiles_feels_no_seam() {
     let mut bodies = equal_tiles();
     let tool = with(body("tool", box_shape(0.02, 0.02), 0.03, 0.0142), 0.1, FRICTION, 0.2);

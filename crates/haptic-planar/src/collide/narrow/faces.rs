@@ -177,9 +177,10 @@ struct FaceChoice {
     /// Whether a face stays open by more than [`LEVEL_M`], or the pieces do not approach it. Only found if the pair was
     /// under contact load.
     stays_open: bool,
-    /// Of the faces along which the pieces may be level, the one that they approach least, and its speed of separation
-    /// before the forces of this tick, m/s. Only found if the pair was under contact load.
-    slowest: Option<(f64, Face)>,
+    /// Of the faces along which the pieces may be level, the one that they approach least before the forces of this tick,
+    /// or, among those that they approach alike, the one that the forces press them onto most. Only found if the pair was
+    /// under contact load.
+    level: Option<LevelFace>,
     /// The face of the last tick, if it is permitted.
     kept: Option<Face>,
     /// Largest separation along a face that is not permitted, m.
@@ -194,7 +195,7 @@ impl FaceChoice {
             crossed: None,
             deep: None,
             stays_open: false,
-            slowest: None,
+            level: None,
             kept,
             covered_m: f64::NEG_INFINITY,
         }
@@ -217,7 +218,7 @@ impl FaceChoice {
         let normal = of.placed.normals[face.index];
         let s = face.separation_m;
         if near.had_contact_load && s > -LEVEL_M && s < LEVEL_ABOVE_M {
-            keep_larger(&mut self.slowest, support_speed_before_forces(of, other, &face, near), face);
+            self.consider_level(LevelFace::new(of, other, face, near));
         }
         if s <= 0.0 {
             keep_larger(&mut self.deep, s, face);
@@ -231,6 +232,17 @@ impl FaceChoice {
             self.stays_open |= near.had_contact_load && stays_open_under_load(of, other, &face, near);
         } else {
             keep_larger(&mut self.crossed, s / -speed, face);
+        }
+    }
+
+    fn consider_level(&mut self, face: LevelFace) {
+        let replaces = |best: LevelFace| {
+            let faster_m_per_s = face.speed_m_per_s - best.speed_m_per_s;
+            faster_m_per_s > MIN_SIDEWAYS_M_PER_S
+                || (faster_m_per_s >= -MIN_SIDEWAYS_M_PER_S && face.pressed_m_per_s > best.pressed_m_per_s)
+        };
+        if self.level.is_none_or(replaces) {
+            self.level = Some(face);
         }
     }
 
@@ -266,46 +278,64 @@ impl FaceChoice {
         if self.stays_open {
             return None;
         }
-        let (_, sideways) = self.open.or(self.crossed).or(self.deep)?;
-        if let Some((_, slowest)) = self.slowest {
-            if normal_of(a, b, &sideways).dot(&normal_of(a, b, &slowest)).abs() >= SAME_PLANE {
-                // The face is level itself, and the pieces have passed the side.
-                return None;
-            }
-            let (of, other) = if sideways.of_first { (a, b) } else { (b, a) };
-            if support_speed_before_forces(of, other, &sideways, near) < -MIN_SIDEWAYS_M_PER_S {
-                return Some(slowest);
-            }
+        let (level, (_, sideways)) = (self.level?, self.open.or(self.crossed).or(self.deep)?);
+        let is_along = |face: &Face| normal_of(a, b, face).dot(&normal_of(a, b, &level.face)).abs() >= SAME_PLANE;
+        if is_along(&sideways) {
+            // The face is level itself, and the pieces have passed the side. The side is not kept for its small depth.
+            return self.kept.filter(|kept| !is_along(kept)).map(|_| sideways);
         }
-        if self.open.is_some() {
-            return None;
-        }
-        let ((_, crossed), (separation_m, deep)) = self.crossed.zip(self.deep)?;
-        let is_level = separation_m > -LEVEL_M && pressed(a, b, &deep, near) >= pressed(a, b, &crossed, near);
-        is_level.then_some(deep)
+        let (of, other) = if sideways.of_first { (a, b) } else { (b, a) };
+        let sideways = LevelFace::new(of, other, sideways, near);
+        let is_over =
+            sideways.speed_m_per_s < -MIN_SIDEWAYS_M_PER_S || level.pressed_m_per_s >= sideways.pressed_m_per_s;
+        is_over.then_some(level.face)
     }
 }
 
-/// Whether the edge of `other` in front of a face of `of` stays away from it, or does not approach it, both with the
-/// forces of this tick and without them: contacts that are not solved yet may hold the bodies back.
+/// A face along which two pieces may be level.
+#[derive(Clone, Copy)]
+struct LevelFace {
+    face: Face,
+    /// Speed at which the support corner leaves the face before the forces of this tick, m/s.
+    speed_m_per_s: f64,
+    /// Speed at which the forces of this tick, without their torques, would press the pieces together along the normal of
+    /// the face, m/s.
+    pressed_m_per_s: f64,
+}
+
+impl LevelFace {
+    /// Takes a face of `of`.
+    fn new(of: &PairSide, other: &PairSide, face: Face, near: &Near) -> Self {
+        let corner = other.placed.corners[face.support];
+        let speed_m_per_s = speed_before_forces(of, other, &face, corner, near);
+        Self { face, speed_m_per_s, pressed_m_per_s: pressed_m_per_s(of, &face, near) }
+    }
+}
+
+/// Returns the speed at which the forces of this tick, without their torques, would press the pieces together along the
+/// normal of a face of `of`, m/s.
+fn pressed_m_per_s(of: &PairSide, face: &Face, near: &Near) -> f64 {
+    let [a, b] = near.forced.map(|change| change.linear_m_per_s);
+    let apart = if face.of_first { b - a } else { a - b };
+    -of.placed.normals[face.index].dot(&apart)
+}
+
+/// Whether the edge of `other` in front of a face of `of` stays away from it, or does not approach it, with the forces of
+/// this tick, without their torques, and without them: contacts that are not solved yet may hold the bodies back.
 fn stays_open_under_load(of: &PairSide, other: &PairSide, face: &Face, near: &Near) -> bool {
     let normal = of.placed.normals[face.index];
     let base = normal.dot(&of.placed.corners[face.index]) + of.piece.radius_m + other.piece.radius_m;
     let (_, p, q) = incident_edge(other.placed, face.support, normal);
+    let pressed_m_per_s = pressed_m_per_s(of, face, near);
     let (mut least_m, mut least_m_per_s) = (f64::INFINITY, f64::INFINITY);
     for point in [p, q] {
         let forced = normal.dot(&(velocity_at(other, point) - velocity_at(of, point)));
-        let speed = forced.min(speed_before_forces(of, other, face, point, near));
+        let before = speed_before_forces(of, other, face, point, near);
+        let speed = forced.min(before).min(before - pressed_m_per_s);
         least_m = least_m.min(normal.dot(&point) - base + TICK_S * speed);
         least_m_per_s = least_m_per_s.min(speed);
     }
     least_m > LEVEL_M || least_m_per_s > -MIN_SIDEWAYS_M_PER_S
-}
-
-/// Returns the speed at which the support corner of `other` leaves a face of `of`, before the forces of this tick, m/s.
-#[inline]
-fn support_speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, near: &Near) -> f64 {
-    speed_before_forces(of, other, face, other.placed.corners[face.support], near)
 }
 
 /// Returns the speed at which a point of `other` leaves a face of `of`, before the forces of this tick, m/s.
@@ -315,13 +345,6 @@ fn speed_before_forces(of: &PairSide, other: &PairSide, face: &Face, point: Vect
     let (of_change, other_change) = if face.of_first { (a, b) } else { (b, a) };
     let (of, other) = (of.before(of_change), other.before(other_change));
     of.placed.normals[face.index].dot(&(velocity_at(&other, point) - velocity_at(&of, point)))
-}
-
-/// Returns the speed at which the forces of this tick, without their torques, would press the pieces together along the
-/// normal of a face, m/s.
-fn pressed(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> f64 {
-    let apart = near.forced[1].linear_m_per_s - near.forced[0].linear_m_per_s;
-    normal_of(a, b, face).dot(&apart) * if face.of_first { -1.0 } else { 1.0 }
 }
 
 /// Returns the outward normal of a face, world.

@@ -9,8 +9,6 @@ use crate::shape::piece::PlacedPiece;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
-/// Largest distance by which round corners that slide past each other count as moving apart in a tick, m.
-const MAX_OPENING_M: f64 = 2e-5;
 /// Cosine above which an edge normal counts as parallel to a direction (within 4.5 mrad).
 const FLAT_FACING: f64 = 0.99999;
 
@@ -43,25 +41,106 @@ pub(super) fn collide_rounded(
         cache.face = geometry.id;
         return Some(geometry);
     }
-    if near.had_contact_load
-        && let Some((level, beside_m)) = level_face(a, b, closest, normal, near)
-    {
-        let geometry = clip(a, b, &level, &Near { aside_m: near.aside_m + beside_m, ..*near })?;
-        cache.face = geometry.id;
-        return Some(geometry);
+    let mut plane = (normal, gap);
+    if near.had_contact_load {
+        let passage = Passage::new(a, b, closest, near);
+        if let Some((level, beside_m)) = level_face(a, b, closest, &passage) {
+            let geometry = clip(a, b, &level, &Near { aside_m: near.aside_m + beside_m, ..*near })?;
+            cache.face = geometry.id;
+            return Some(geometry);
+        }
+        plane = passage.plane(a, b, closest).unwrap_or(plane);
     }
+    let (normal, gap_m) = plane;
     let id = FeatureId { face_of: 0, face: feature_index(closest.feature_a), other: feature_index(closest.feature_b) };
-    let curved_m = if near.had_contact_load { opening_m(a, b, closest, normal, near) } else { 0.0 };
     let at = closest.on_a + normal * a.piece.radius_m;
     Some(ContactGeometry {
         normal,
         count: 1,
-        gap_m: [gap + curved_m, 0.0],
+        gap_m: [gap_m, 0.0],
         at_m: [at, at],
-        apart_m: gap,
+        apart_m: gap_m,
         id,
         ..ContactGeometry::default()
     })
+}
+
+/// The motion of two round corners past each other in a tick, at their velocities before the forces of the tick:
+/// contacts that are not solved yet may balance these.
+struct Passage {
+    /// From the corner of the first core to that of the second, at the start of the tick, world, m.
+    apart: Vector2<f64>,
+    /// Velocity of the second corner relative to the first, world, m/s.
+    velocity: Vector2<f64>,
+    /// Time until the corners are as close as they come as the closest features of the pair, s.
+    closest_s: f64,
+}
+
+impl Passage {
+    fn new(a: &PairSide, b: &PairSide, closest: &Closest, near: &Near) -> Self {
+        let (a_before, b_before) = (a.before(&near.forced[0]), b.before(&near.forced[1]));
+        let velocity = velocity_at(&b_before, closest.on_b) - velocity_at(&a_before, closest.on_a);
+        let apart = closest.on_b - closest.on_a;
+        let approach = -apart.dot(&velocity);
+        let mut closest_s = if approach > 0.0 { (approach / velocity.norm_squared()).min(TICK_S) } else { 0.0 };
+        for (of, feature, sign) in [(a, closest.feature_a, 1.0), (b, closest.feature_b, -1.0)] {
+            for edge in edges_at(of.placed, usize::from(feature_index(feature))) {
+                // The other corner comes to lie over this edge.
+                let (over_m, speed) = (sign * edge.dot(&apart), sign * edge.dot(&velocity));
+                if over_m + speed * closest_s > 0.0 {
+                    closest_s = (-over_m / speed).max(0.0);
+                }
+            }
+        }
+        Self { apart, velocity, closest_s }
+    }
+
+    /// Returns the position of the second corner relative to the first after `time_s`, m.
+    fn after(&self, time_s: f64) -> Vector2<f64> {
+        self.apart + self.velocity * time_s
+    }
+
+    /// Returns the direction between the corners when they are closest; `None` if they are at the same point.
+    fn closest_normal(&self) -> Option<Vector2<f64>> {
+        self.after(self.closest_s).try_normalize(0.0)
+    }
+
+    /// Returns the plane that separates the corners when they meet, or when they are closest if they do not meet: its
+    /// normal and its gap at the start of the tick, m. `None` if they do not come closer, or if a neighbour covers them
+    /// there.
+    ///
+    /// The distance of two convex pieces is a convex function of their relative position. It is thus nowhere less than
+    /// the gap to this plane: the plane holds however the contact solve changes the motion, and leaves the motion that
+    /// passes as it is. The plane of the start of the tick would stop a corner that passes the other one at a distance.
+    fn plane(&self, a: &PairSide, b: &PairSide, closest: &Closest) -> Option<(Vector2<f64>, f64)> {
+        let radii = a.piece.radius_m + b.piece.radius_m;
+        let mut time_s = self.closest_s;
+        if self.after(time_s).norm_squared() < radii * radii {
+            time_s = self.meeting_s(radii);
+        }
+        if time_s <= 0.0 {
+            return None;
+        }
+        let normal = self.after(time_s).normalize();
+        let is_open = feature_open(a, closest.feature_a, normal) && feature_open(b, closest.feature_b, -normal);
+        is_open.then(|| (normal, normal.dot(&self.apart) - radii))
+    }
+
+    /// Returns the time at which corners that overlap when they are closest meet, s; not positive if they overlap now.
+    fn meeting_s(&self, radii: f64) -> f64 {
+        let approach = -self.apart.dot(&self.velocity);
+        let gap = self.apart.norm_squared() - radii * radii;
+        let root = (approach * approach - self.velocity.norm_squared() * gap).max(0.0).sqrt();
+        gap / (approach + root)
+    }
+}
+
+/// Returns the two edges at a corner, as vectors away from it; zero for a point.
+fn edges_at(placed: &PlacedPiece, corner: usize) -> [Vector2<f64>; 2] {
+    let (corners, at) = (&placed.corners[..placed.count], placed.corners[corner]);
+    let next = if corner + 1 == corners.len() { 0 } else { corner + 1 };
+    let before = if corner == 0 { corners.len() - 1 } else { corner - 1 };
+    [corners[next] - at, corners[before] - at]
 }
 
 /// Returns the face along which two pieces are level, and the distance of the closest corner of the other piece beside
@@ -70,17 +149,15 @@ pub(super) fn collide_rounded(
 /// meet the other one as a ramp with a slope of up to √(2δ/r).
 ///
 /// The faces at the two corners must be parallel, and the corners must move along them rather than towards each other.
-/// The motion is the one without the forces of this tick: contacts that are not solved yet may balance these.
 #[cold]
-fn level_face(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: &Near) -> Option<(Face, f64)> {
+fn level_face(a: &PairSide, b: &PairSide, closest: &Closest, passage: &Passage) -> Option<(Face, f64)> {
     let radii = a.piece.radius_m + b.piece.radius_m;
-    let (a_before, b_before) = (a.before(&near.forced[0]), b.before(&near.forced[1]));
-    let velocity = velocity_at(&b_before, closest.on_b) - velocity_at(&a_before, closest.on_a);
-    if closest.distance_m - radii + (TICK_S * normal.dot(&velocity)).min(0.0) > 0.0 {
+    let Passage { apart, velocity, .. } = *passage;
+    if closest.distance_m * (closest.distance_m - radii) + (TICK_S * apart.dot(&velocity)).min(0.0) > 0.0 {
         return None;
     }
+    let normal = passage.closest_normal()?;
     let (i, j) = (feature_index(closest.feature_a), feature_index(closest.feature_b));
-    let apart = closest.on_b - closest.on_a;
     let mut best: Option<(Face, f64)> = None;
     for (of_first, of, other, corner, support, sign) in [(true, a, b, i, j, 1.0), (false, b, a, j, i, -1.0)] {
         let outward = normal * sign;
@@ -100,18 +177,6 @@ fn level_face(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64
         }
     }
     best
-}
-
-/// Returns the distance by which two round corners that slide past each other under load move apart in this tick, m. If
-/// two points at the distance D move across it by d, their distance grows by d²/2D, which a linear gap ignores: a
-/// rounded box would hit the edge of the next tile instead of sliding onto it. The motion is the smaller one of those
-/// with and without the forces of this tick.
-fn opening_m(a: &PairSide, b: &PairSide, closest: &Closest, normal: Vector2<f64>, near: &Near) -> f64 {
-    let across = tangent_of(normal);
-    let speed = |a: &PairSide, b: &PairSide| across.dot(&(velocity_at(b, closest.on_b) - velocity_at(a, closest.on_a)));
-    let (forced, before) = (speed(a, b), speed(&a.before(&near.forced[0]), &b.before(&near.forced[1])));
-    let motion_m = TICK_S * if before.abs() < forced.abs() { before } else { forced };
-    (0.5 * motion_m * motion_m / closest.distance_m).min(MAX_OPENING_M)
 }
 
 /// Returns the edge among the closest features, if there is one, and the index of the corner opposite it.
