@@ -144,7 +144,7 @@ pub static BACKENDS: [Backend; 6] = [
         origin_m: [0.0, 0.0],
         max_force_n: 4.0,
         press_n: 2.5,
-        watchdog_ms: Some(100),
+        watchdog_ms: Some(50),
         has_dead_man: false,
         has_checks: true,
     },

@@ -12,6 +12,9 @@ use nalgebra::{Matrix2, Vector2};
 /// Maximum length of an incomplete message, bytes; a longer one is dropped.
 const MAX_MESSAGE: usize = 64;
 
+/// Length of the end of a setup message, bytes: two numbers for each of two encoders.
+const SETUP_TAIL_BYTES: usize = 16;
+
 /// Board setup, as sent by the host.
 #[derive(Clone, Debug)]
 struct Ports {
@@ -94,8 +97,12 @@ impl HaplyBoard {
     }
 
     fn set_up(&mut self, message: &[u8]) {
+        // A damaged message may announce another number of encoders.
+        if message.len() < SETUP_TAIL_BYTES {
+            return self.events.push("a setup without two encoders is ignored".to_owned());
+        }
         let number = |at: usize| f32::from_le_bytes([0, 1, 2, 3].map(|offset| message[at + offset]));
-        let at = message.len() - 16;
+        let at = message.len() - SETUP_TAIL_BYTES;
         let encoders = [(number(at), number(at + 4)), (number(at + 8), number(at + 12))];
         let joints_then_rad = self.joints_rad().unwrap_or_else(|| self.variant.home_rad());
         self.ports = Some(Ports { board: message[1], encoders, joints_then_rad });
@@ -214,4 +221,19 @@ pub fn usual_hand(variant: &HaplyVariant) -> HandModel {
     let path =
         vec![home(0.0), home(0.5), place(2.0, 0.65), place(3.0, 0.45), place(4.0, 0.65), place(5.0, 0.45), home(7.0)];
     HandModel { path, looped: true, ..HandModel::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_setup_without_encoders_is_ignored() {
+        let mut board = HaplyBoard::new(HaplyVariant::V3, &DeviceModel::default(), None).unwrap();
+        let (motors, encoders, sensors, outputs) = ([0b11, 0, 0], [0], [0], [0]);
+        let setup = [&[1, 1][..], &motors, &encoders, &sensors, &outputs].concat();
+        board.receive(&setup, &mut Vec::new());
+        assert!(board.next_event().unwrap().contains("ignored"));
+        assert_eq!(board.force_n(), Vector2::zeros());
+    }
 }
