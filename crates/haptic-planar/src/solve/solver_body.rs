@@ -105,6 +105,13 @@ impl SolverBody {
         }
     }
 
+    /// Whether the free motion of a held tool had to be changed because it would have entered a fixed body, although the
+    /// tool carried no load in the last tick.
+    #[inline]
+    pub fn starts_to_graze(&self) -> bool {
+        self.is_free_motion && self.has_contact_load && !self.had_contact_load
+    }
+
     /// Returns the kinetic energy of a dynamic body, without the coupling, J.
     pub fn kinetic_j(&self) -> f64 {
         let spin = self.angular_velocity * self.angular_velocity / self.inverse_inertia;

@@ -76,23 +76,6 @@ struct Event {
     acceleration: f64,
 }
 
-/// Whether a point of a tool that carried no load in the last tick closes at the mean velocity of this tick. A coupling
-/// that slows the approach can make the end velocity too slow for the point to close at that velocity, so that the
-/// point is not in the queue of impacts. Real-time: one pass over the manifolds.
-#[inline(always)]
-pub(super) fn closes_on_the_way(workspace: &Workspace, coupling: &ImplicitCoupling) -> bool {
-    let bodies = &workspace.solver_bodies.all;
-    let closes =
-        |manifold: &Manifold| (0..manifold.count).any(|point| closes_at_mean_velocity(manifold, bodies, point));
-    !bodies[coupling.body()].had_contact_load
-        && workspace.manifolds.iter().any(|manifold| manifold.involves(coupling.body()) && closes(manifold))
-}
-
-fn closes_at_mean_velocity(manifold: &Manifold, bodies: &[SolverBody], point: usize) -> bool {
-    let mean = manifold.normal_speed(bodies, point) - 0.5 * TICK_S * manifold.acceleration(bodies, point).0;
-    mean < -0.5 * MIN_APPROACH_M_PER_S && manifold.gap_m[point] + TICK_S * mean < 0.0
-}
-
 /// Flies the tool through the tick in parts and takes its contacts out of the solve. Returns `None`, without any
 /// change, if the tool touches dynamic bodies, carried load in the last tick, moves fast, or meets a body too slowly for
 /// an impact. Only needed if there is an impact or the coupling is stiff. Real-time: at most [`MAX_PARTS`] +

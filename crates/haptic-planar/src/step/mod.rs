@@ -27,7 +27,7 @@ use crate::workspace::Workspace;
 use clamp::clamp_to_toi;
 use contacts::{find_manifolds, find_near_pairs};
 use displacement::integrate_displacements;
-use flight::{Flight, closes_on_the_way, fly};
+use flight::{Flight, fly};
 use gain::{balance, can_gain, limit_correction, limit_gain};
 use nalgebra::Vector2;
 use output::write_output;
@@ -126,13 +126,27 @@ fn resolve<P: Policy>(
     coupling: Option<&mut ImplicitCoupling>,
 ) -> (ImpactTotals, Vector2<f64>) {
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
+    let may_fly = has_impacts || coupling.as_deref().is_some_and(ImplicitCoupling::needs_parts) || P::FORCED;
     if let Some(coupling) = coupling.as_deref()
-        && (has_impacts || coupling.needs_parts() || closes_on_the_way(workspace, coupling) || P::FORCED)
+        && may_fly
         && let Some(flight) = fly::<P>(scene, state, workspace, coupling)
     {
         return (resolve_around_flight::<P>(scene, state, workspace, coupling.body(), &flight), flight.force);
     }
-    resolve_at_once::<P>(scene, state, workspace, coupling, has_impacts)
+    let Some(coupling) = coupling else {
+        return resolve_at_once::<P>(scene, state, workspace, None, has_impacts);
+    };
+    let (mut impacts, force) = resolve_at_once::<P>(scene, state, workspace, Some(&mut *coupling), has_impacts);
+    // A coupling that slows an approach can make the end velocity too slow for an impact in the queue; then the free
+    // motion of the tool, which has the mean velocity, grazes.
+    if !may_fly
+        && workspace.solver_bodies.all[coupling.body()].starts_to_graze()
+        && let Some(flight) = fly::<P>(scene, state, workspace, coupling)
+    {
+        land(workspace, coupling.body(), &flight, &mut impacts);
+        return (impacts, flight.force);
+    }
+    (impacts, force)
 }
 
 /// Resolves a tick in which the flight of the tool has resolved its contacts, which are therefore out of the solve.
@@ -147,11 +161,16 @@ fn resolve_around_flight<P: Policy>(
 ) -> ImpactTotals {
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
     let (mut impacts, _) = resolve_at_once::<P>(scene, state, workspace, None, has_impacts);
+    land(workspace, tool, flight, &mut impacts);
+    impacts
+}
+
+/// Gives the tool the motion of its flight, and its contacts their points. Adds the impacts of the flight.
+fn land(workspace: &mut Workspace, tool: usize, flight: &Flight, impacts: &mut ImpactTotals) {
     flight.finish(&mut workspace.solver_bodies.all[tool]);
     workspace.manifolds.iter_mut().filter(|manifold| manifold.involves(tool)).for_each(Manifold::restore);
     impacts.count += flight.impacts.count;
     impacts.lost_j += flight.impacts.lost_j;
-    impacts
 }
 
 /// Resolves impacts, then contacts, of a tick in which the tool does not fly in parts. `has_impacts` tells whether there
