@@ -143,8 +143,12 @@ fn slide_off<P: Policy>(
 #[inline(always)]
 fn grazes_any(workspace: &Workspace, coupling: &ImplicitCoupling, free_motion: &FreeMotion) -> bool {
     let bodies = &workspace.solver_bodies.all;
-    let mut tools = workspace.manifolds.iter().filter(|manifold| manifold.involves(coupling.body()));
-    tools.any(|manifold| grazes(manifold, bodies, coupling, free_motion))
+    for manifold in &workspace.manifolds {
+        if manifold.involves(coupling.body()) && grazes(manifold, bodies, coupling, free_motion) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Replaces midpoint displacements that would penetrate another body with those of backward Euler. The midpoint
