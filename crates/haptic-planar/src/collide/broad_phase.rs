@@ -39,6 +39,8 @@ pub struct LookUps {
     stamp: u32,
     /// Number of near pairs dropped in this tick because the table was full.
     pub dropped: u32,
+    /// Number of near pairs dropped in the present update.
+    dropped_now: u32,
     /// Number of new near pairs expected from the sweeps of fast bodies.
     expected: usize,
     /// Number of searches for the farthest pair left in this update.
@@ -68,6 +70,7 @@ impl LookUps {
             seen: vec![0; pieces],
             stamp: 0,
             dropped: 0,
+            dropped_now: 0,
             expected: 0,
             replacements_left: 0,
             work: LookUpWork::default(),
@@ -134,10 +137,16 @@ impl BroadPhase {
     #[inline]
     pub fn require_aabb(&mut self, look_ups: &mut LookUps, piece: usize, needed: &Aabb) {
         if !self.boxes[piece].contains(needed) {
-            self.boxes[piece] = needed.grown(AABB_MARGIN_M);
-            look_ups.has_left[piece] = true;
-            look_ups.any_left = true;
+            self.replace_aabb(look_ups, piece, needed.grown(AABB_MARGIN_M));
         }
+    }
+
+    /// Replaces the box of a dynamic piece and marks the piece for a look-up. Real-time: constant.
+    #[inline]
+    pub fn replace_aabb(&mut self, look_ups: &mut LookUps, piece: usize, around: Aabb) {
+        self.boxes[piece] = around;
+        look_ups.has_left[piece] = true;
+        look_ups.any_left = true;
     }
 
     /// Returns the fraction of the motion of a fast body that can be looked up: the work is permitted, and the near pairs
@@ -195,21 +204,21 @@ impl BroadPhase {
         new
     }
 
-    /// Updates the near pairs. Real-time: one look-up for each piece that left its box, and one pass over the near
-    /// pairs.
+    /// Updates the near pairs. If the table is full, further pairs replace at most `replacements` farther ones. Returns
+    /// the number of pairs that were dropped. Real-time: one look-up for each piece that left its box, and one pass over
+    /// the near pairs.
     #[inline]
-    pub fn update_pairs(&mut self, look_ups: &mut LookUps, scene: &Scene) {
-        if look_ups.any_left {
-            self.look_up(look_ups, scene);
-        }
+    pub fn update_pairs(&mut self, look_ups: &mut LookUps, scene: &Scene, replacements: u32) -> u32 {
+        if look_ups.any_left { self.look_up(look_ups, scene, replacements) } else { 0 }
     }
 
-    /// Looks up the pieces that left their boxes.
+    /// Looks up the pieces that left their boxes. Returns the number of pairs that were dropped.
     #[inline(never)]
-    fn look_up(&mut self, look_ups: &mut LookUps, scene: &Scene) {
+    fn look_up(&mut self, look_ups: &mut LookUps, scene: &Scene, replacements: u32) -> u32 {
         look_ups.any_left = false;
         look_ups.expected = 0;
-        look_ups.replacements_left = MAX_REPLACEMENTS;
+        look_ups.replacements_left = replacements;
+        look_ups.dropped_now = 0;
         self.remove_parted(look_ups);
         for &piece in &scene.dynamic_pieces {
             if look_ups.has_left[piece as usize] {
@@ -220,16 +229,17 @@ impl BroadPhase {
         for &piece in &scene.dynamic_pieces {
             look_ups.has_left[piece as usize] = false;
         }
+        look_ups.dropped_now
     }
 
     /// Does the work of the most expensive look-ups that one update can need, without changing anything that lasts:
-    /// every dynamic piece tries all [`SWEEP_FRACTIONS`] and is looked up, and [`MAX_REPLACEMENTS`] pairs find the table
-    /// full.
+    /// every dynamic piece tries all [`SWEEP_FRACTIONS`] and is looked up twice, and [`MAX_REPLACEMENTS`] pairs find the
+    /// table full.
     pub fn slowest_look_ups(&self, look_ups: &mut LookUps, scene: &Scene) {
         let mut met = 0;
         for &piece in &scene.dynamic_pieces {
             let around = self.boxes[piece as usize];
-            for _ in 0..=SWEEP_FRACTIONS.len() {
+            for _ in 0..SWEEP_FRACTIONS.len() + 2 {
                 met += self.slowest_grid_visits(look_ups, scene, piece, &around);
                 look_ups.work.box_tests += scene.dynamic_pieces.len() as u32;
                 for &other in &scene.dynamic_pieces {
@@ -241,7 +251,7 @@ impl BroadPhase {
         if let Some(pair) = self.table.pairs().first() {
             for _ in 0..MAX_REPLACEMENTS {
                 look_ups.work.searches += 1;
-                met += usize::from(self.farther_than(pair).is_some());
+                met += usize::from(self.farther_than(scene, pair).is_some());
             }
         }
         // Keeps the work from being optimised away.
@@ -308,28 +318,32 @@ impl BroadPhase {
         if !self.table.is_full() {
             self.table.insert(pair);
         } else {
-            look_ups.dropped += 1;
+            look_ups.dropped_now += 1;
             if look_ups.replacements_left > 0 {
                 look_ups.replacements_left -= 1;
                 look_ups.work.searches += 1;
-                self.replace_farthest(pair);
+                self.replace_farthest(scene, pair);
             }
             self.look_up_again(scene, &pair);
         }
     }
 
-    fn replace_farthest(&mut self, pair: Pair) {
-        if let Some(index) = self.farther_than(&pair) {
+    fn replace_farthest(&mut self, scene: &Scene, pair: Pair) {
+        if let Some(index) = self.farther_than(scene, &pair) {
             self.table.remove(index);
             self.table.insert(pair);
         }
     }
 
-    /// Returns the index of the pair in the table that is farthest apart, if it is farther apart than `pair`.
-    /// Real-time: one pass over the pairs.
-    fn farther_than(&self, pair: &Pair) -> Option<usize> {
+    /// Returns the index of the pair in the table that is farthest apart, if it is farther apart than `pair`. Two dynamic
+    /// pieces count as farther apart than a piece and a fixed one, so that no body leaves a room. Real-time: one pass over
+    /// the pairs.
+    fn farther_than(&self, scene: &Scene, pair: &Pair) -> Option<usize> {
         let boxes = &self.boxes;
-        let distance = |p: &Pair| boxes[p.pieces[0] as usize].centre_distance(&boxes[p.pieces[1] as usize]);
+        let distance = |p: &Pair| {
+            let [first, second] = p.pieces.map(|piece| piece as usize);
+            (!scene.is_fixed_piece(first), boxes[first].centre_distance(&boxes[second]))
+        };
         let (mut farthest, mut far) = (None, distance(pair));
         for (i, known) in self.table.pairs().iter().enumerate() {
             if distance(known) > far {
@@ -346,5 +360,34 @@ impl BroadPhase {
                 self.boxes[piece as usize] = Aabb::NOWHERE;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
+    use crate::state::State;
+    use crate::workspace::Workspace;
+    use nalgebra::vector;
+
+    #[test]
+    fn pairs_with_fixed_pieces_are_the_last_to_be_dropped() {
+        let floor = BodyDescription {
+            fixed: true,
+            position_m: vector![0.3, -0.01],
+            ..BodyDescription::new("floor", ShapeDescription::Box { size_m: vector![1.0, 0.02] })
+        };
+        let disc_at = |i: usize| BodyDescription {
+            position_m: vector![0.0101 * i as f64, 0.005],
+            ..BodyDescription::new(&i.to_string(), ShapeDescription::Disc { radius_m: 0.005 })
+        };
+        let bodies = std::iter::once(floor).chain((0..4).map(disc_at)).collect();
+        let mut scene = Scene::build(&SceneDescription { bodies, ..SceneDescription::default() }).unwrap();
+        scene.pair_capacity = 4;
+        let (mut state, mut workspace) = (State::new(&scene), Workspace::new(&scene));
+        let output = state.advance(&scene, &mut workspace, None);
+        assert!(output.pairs_dropped > 0);
+        assert!(state.broad_phase.table.pairs().iter().all(|pair| pair.pieces[0] == 0), "the floor is in every pair");
     }
 }

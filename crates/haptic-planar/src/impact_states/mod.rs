@@ -22,7 +22,7 @@ mod exact;
 mod hit;
 mod spread;
 
-use crate::collide::broad_phase::LookUps;
+use crate::collide::broad_phase::{LookUps, MAX_REPLACEMENTS};
 use crate::input::CouplingInput;
 use crate::output::StepOutput;
 use crate::scene::Scene;
@@ -191,7 +191,7 @@ impl Tick<'_> {
                 self.state.broad_phase.require_aabb(self.look_ups, index, &needed);
             }
         }
-        self.state.broad_phase.update_pairs(self.look_ups, self.scene);
+        self.look_ups.dropped += self.state.broad_phase.update_pairs(self.look_ups, self.scene, MAX_REPLACEMENTS);
     }
 
     /// Calls `solve` in turn for every pair that overlaps at its present displacements, and records the depth of every

@@ -1,6 +1,6 @@
 //! Ends the tick of fast islands at their first obstacle, so that no body passes through another.
 
-use super::contacts::update_pairs;
+use super::contacts::{MAX_NEIGHBOUR_REACH_M, update_least_pairs, update_pairs};
 use super::events::move_by_events;
 use super::output::{MAX_GAP_ERROR_M, MAX_LINEAR_MOTION_M};
 use super::worst_case;
@@ -113,26 +113,62 @@ fn require_aabbs_of_fast_bodies<P: Policy>(scene: &Scene, state: &mut State, wor
         let moved = &mut solver_bodies.all[body];
         moved.searched_fraction = 1.0;
         if moved.is_fast {
-            let displacement = moved.displacement;
-            // Events need the motion without the impacts as well.
-            let start = &state.bodies[body];
-            let free = if moved.had_impact { start.velocity_m_per_s * TICK_S } else { displacement };
-            let free_rad = if moved.had_impact { start.angular_velocity_rad_per_s * TICK_S } else { 0.0 };
-            let rotation_m = moved.rotation_step_rad.abs().max(free_rad.abs()) * scene.bodies[body].reach_m;
-            let needed = |index: usize, fraction: f64| {
-                let margin = scene.pieces[index].radius_m + fraction * rotation_m;
-                let start = Aabb::around(&state.placed[index], margin);
-                start.swept(displacement * fraction).joined(&start.swept(free * fraction))
-            };
-            let reach_m = displacement.norm().max(free.norm()) + rotation_m;
-            let fraction = state.broad_phase.searchable_fraction(look_ups, scene, body, reach_m, needed);
+            let sweep = Sweep::new(scene, &state.bodies[body], moved, body);
+            let needed = |index: usize, fraction: f64| sweep.aabb(scene, &state.placed, index, 0.0, fraction);
+            let fraction = state.broad_phase.searchable_fraction(look_ups, scene, body, sweep.reach_m(), needed);
             moved.searched_fraction = fraction;
             for index in scene.bodies[body].pieces.clone() {
                 state.broad_phase.require_aabb(look_ups, index, &needed(index, fraction));
             }
         }
     }
-    update_pairs::<P>(scene, state, workspace);
+    if !update_pairs::<P>(scene, state, workspace) {
+        for &body in &scene.dynamic_bodies {
+            let moved = &mut workspace.solver_bodies.all[body];
+            let sweep = Sweep::new(scene, &state.bodies[body], moved, body);
+            moved.searched_fraction = sweep.slow_fraction();
+        }
+        update_least_pairs(scene, state, workspace, |state, moved, index| {
+            let body = scene.pieces[index].body as usize;
+            let sweep = Sweep::new(scene, &state.bodies[body], moved, body);
+            sweep.aabb(scene, &state.placed, index, MAX_NEIGHBOUR_REACH_M / 2.0, sweep.slow_fraction())
+        });
+    }
+}
+
+/// Motion of a body in this tick, for which its near pairs must be known.
+struct Sweep {
+    displacement: Vector2<f64>,
+    /// Displacement without the impacts of the tick, which events need as well.
+    free: Vector2<f64>,
+    /// Largest displacement of a point by the rotation, m.
+    rotation_m: f64,
+}
+
+impl Sweep {
+    fn new(scene: &Scene, start: &BodyState, moved: &SolverBody, body: usize) -> Self {
+        let displacement = moved.displacement;
+        let free = if moved.had_impact { start.velocity_m_per_s * TICK_S } else { displacement };
+        let free_rad = if moved.had_impact { start.angular_velocity_rad_per_s * TICK_S } else { 0.0 };
+        let rotation_m = moved.rotation_step_rad.abs().max(free_rad.abs()) * scene.bodies[body].reach_m;
+        Self { displacement, free, rotation_m }
+    }
+
+    fn reach_m(&self) -> f64 {
+        self.displacement.norm().max(self.free.norm()) + self.rotation_m
+    }
+
+    /// Returns the fraction of the motion that is at most [`FAST_M`] long.
+    fn slow_fraction(&self) -> f64 {
+        (FAST_M / self.reach_m()).min(1.0)
+    }
+
+    /// Returns the box that a piece needs for a fraction of the motion, grown by `margin_m`.
+    fn aabb(&self, scene: &Scene, placed: &[PlacedPiece], index: usize, margin_m: f64, fraction: f64) -> Aabb {
+        let margin_m = scene.pieces[index].radius_m + fraction * self.rotation_m + margin_m;
+        let start = Aabb::around(&placed[index], margin_m);
+        start.swept(self.displacement * fraction).joined(&start.swept(self.free * fraction))
+    }
 }
 
 /// Sets the fraction of its motion that each island can make. Islands are joined by contacts and by the near pairs of

@@ -1,13 +1,14 @@
 //! Near pairs and contacts of one tick: which pieces can meet, and the manifold of each pair that touches or closes.
 
 use super::worst_case;
-use crate::collide::broad_phase::LookUps;
+use crate::collide::broad_phase::{LookUps, MAX_REPLACEMENTS};
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, VelocityChange, collide};
 use crate::collide::toi::{FAST_M, ToiBudget, collide_after_rotation, collide_ahead};
 use crate::math::{larger, smaller};
 use crate::scene::Scene;
 use crate::shape::aabb::Aabb;
 use crate::shape::features::FeatureCache;
+use crate::shape::piece::PlacedPiece;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBody;
@@ -29,7 +30,7 @@ const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
 const MAX_ROTATION_DEPTH_M: f64 = 2e-4;
 /// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
 /// body that moves farther has its displacement shortened instead.
-const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
+pub(super) const MAX_NEIGHBOUR_REACH_M: f64 = 5e-3;
 
 /// Finds the near pairs of this tick and the reach of each body and of its neighbours.
 #[inline(always)]
@@ -63,7 +64,12 @@ pub(super) fn find_near_pairs<P: Policy>(scene: &Scene, state: &mut State, works
             state.broad_phase.require_aabb(look_ups, index, &needed);
         }
     }
-    update_pairs::<P>(scene, state, workspace);
+    if !update_pairs::<P>(scene, state, workspace) {
+        update_least_pairs(scene, state, workspace, |state, moved, piece| {
+            let fraction = (FAST_M / moved.reach_m).min(1.0);
+            needed_aabb(scene, &state.placed, piece, moved, after_impact, fraction)
+        });
+    }
     let bodies = &mut workspace.solver_bodies.all;
     for pair in state.broad_phase.table.pairs() {
         let [a, b] = pair.bodies.map(|body| body as usize);
@@ -89,15 +95,25 @@ fn require_aabbs_of_fast_body(
     after_impact_m: f64,
 ) {
     let State { placed, broad_phase, .. } = state;
-    let reach_m = solver_body.reach_m;
-    let needed = |index: usize, fraction: f64| {
-        let margin = scene.pieces[index].radius_m + after_impact_m + (MARGIN_FACTOR - 1.0) * (fraction * reach_m);
-        Aabb::around(&placed[index], margin).swept(solver_body.velocity * (fraction * TICK_S))
-    };
-    let fraction = broad_phase.searchable_fraction(look_ups, scene, body, reach_m, needed);
+    let needed = |index: usize, fraction: f64| needed_aabb(scene, placed, index, solver_body, after_impact_m, fraction);
+    let fraction = broad_phase.searchable_fraction(look_ups, scene, body, solver_body.reach_m, needed);
     for index in scene.bodies[body].pieces.clone() {
         broad_phase.require_aabb(look_ups, index, &needed(index, fraction));
     }
+}
+
+/// Returns the box that a piece needs for a fraction of its body's motion.
+fn needed_aabb(
+    scene: &Scene,
+    placed: &[PlacedPiece],
+    index: usize,
+    solver_body: &SolverBody,
+    after_impact_m: f64,
+    fraction: f64,
+) -> Aabb {
+    let reach_m = fraction * solver_body.reach_m;
+    let margin = scene.pieces[index].radius_m + after_impact_m + (MARGIN_FACTOR - 1.0) * reach_m;
+    Aabb::around(&placed[index], margin).swept(solver_body.velocity * (fraction * TICK_S))
 }
 
 /// Returns a neighbour's reach, at most [`MAX_NEIGHBOUR_REACH_M`].
@@ -106,13 +122,36 @@ fn capped(reach_m: f64) -> f64 {
     smaller(reach_m, MAX_NEIGHBOUR_REACH_M)
 }
 
-/// Updates the near pairs for the required boxes.
-pub(super) fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
-    state.broad_phase.update_pairs(&mut workspace.look_ups, scene);
+/// Updates the near pairs for the required boxes. Returns false if some do not fit into the table; then
+/// [`update_least_pairs`] must follow.
+pub(super) fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) -> bool {
+    let fit = state.broad_phase.update_pairs(&mut workspace.look_ups, scene, 0) == 0;
     if P::FORCED {
         worst_case::load_pairs(scene, state, &workspace.forced_pairs);
         state.broad_phase.slowest_look_ups(&mut workspace.look_ups, scene);
     }
+    fit || P::FORCED
+}
+
+/// Updates the near pairs for the smallest boxes with which every body can move by [`FAST_M`]. Sweeps of fast bodies, and
+/// boxes that were swept in earlier ticks, are the reason why pairs do not fit into the table. `least` returns the box of
+/// a piece. Pairs that still do not fit are dropped; those with a fixed piece are the last. Real-time: one look-up for each
+/// dynamic piece.
+#[cold]
+pub(super) fn update_least_pairs(
+    scene: &Scene,
+    state: &mut State,
+    workspace: &mut Workspace,
+    least: impl Fn(&State, &SolverBody, usize) -> Aabb,
+) {
+    let Workspace { solver_bodies, look_ups, .. } = workspace;
+    for &body in &scene.dynamic_bodies {
+        for index in scene.bodies[body].pieces.clone() {
+            let around = least(state, &solver_bodies.all[body], index);
+            state.broad_phase.replace_aabb(look_ups, index, around);
+        }
+    }
+    look_ups.dropped += state.broad_phase.update_pairs(look_ups, scene, MAX_REPLACEMENTS);
 }
 
 /// Tracks the features of every near pair and creates a manifold for each contact.
