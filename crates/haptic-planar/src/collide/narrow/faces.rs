@@ -138,7 +138,7 @@ pub(super) fn collide_sharp(
 pub(super) fn reference_face(a: &PairSide, b: &PairSide, last: Option<Face>, near: &Near, radii: f64) -> Option<Face> {
     let kept = last.filter(|face| {
         let (of, other) = if face.of_first { (a, b) } else { (b, a) };
-        permitted(of, other, face.index, face.support)
+        permitted(of, other, face.index, face.support) && (face.separation_m > 0.0 || touches(of, other, face, near))
     });
     let mut choice = FaceChoice::new(kept);
     for (of_first, of, other) in [(true, a, b), (false, b, a)] {
@@ -217,10 +217,17 @@ impl FaceChoice {
     fn consider(&mut self, of: &PairSide, other: &PairSide, face: Face, near: &Near) {
         let normal = of.placed.normals[face.index];
         let s = face.separation_m;
-        if near.had_contact_load && s > -LEVEL_M && s < LEVEL_ABOVE_M {
+        let may_be_level = near.had_contact_load && s > -LEVEL_M && s < LEVEL_ABOVE_M;
+        let is_deep = s <= 0.0;
+        // Another piece can be beyond the plane of a face without touching the face: a corner beside a pointed tip is.
+        if (may_be_level || is_deep) && !touches(of, other, &face, near) {
+            if is_deep {
+                return;
+            }
+        } else if may_be_level {
             self.consider_level(LevelFace::new(of, other, face, near));
         }
-        if s <= 0.0 {
+        if is_deep {
             keep_larger(&mut self.deep, s, face);
             return;
         }
@@ -404,13 +411,25 @@ fn clip_with_overlap(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> Op
     let low = (along.dot(&q), normal.dot(&q) - base + of.piece.radius_m - radii);
     let high = (along.dot(&p), normal.dot(&p) - base + of.piece.radius_m - radii);
     let overlap_m = smaller(high.0, to) - larger(low.0, from);
-    let widening_m = if overlap_m >= 0.0 { 0.0 } else { widening(of, other, face, along, near.aside_m) };
-    let (low, high) = clip_span(low, high, (from - widening_m, to + widening_m))?;
+    let span = if overlap_m < 0.0 {
+        let widening_m = widening(of, other, face, along, near.aside_m);
+        (from - widening_m, to + widening_m)
+    } else {
+        (from, to)
+    };
+    let (low, high) = clip_span(low, high, span)?;
     let id = FeatureId { face_of: if face.of_first { 1 } else { 2 }, face: face.index as u8, other: incident as u8 };
     let on_face = |x: f64| along * x + normal * base;
     let (first, second) = ((low.1, on_face(low.0)), (high.1, on_face(high.0)));
     let outward = if face.of_first { normal } else { -normal };
     gather(outward, id, first, second, high.0 - low.0 > MERGE_M, near.margin_m).map(|geometry| (geometry, overlap_m))
+}
+
+/// Whether the edge of `other` in front of a face of `of` touches the face itself, not only its plane.
+#[inline(never)]
+fn touches(of: &PairSide, other: &PairSide, face: &Face, near: &Near) -> bool {
+    let near = Near { margin_m: smaller(near.margin_m, FACE_HYSTERESIS_M), ..*near };
+    clip(of, other, &Face { of_first: true, ..*face }, &near).is_some()
 }
 
 #[inline]

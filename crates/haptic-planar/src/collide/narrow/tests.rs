@@ -143,3 +143,40 @@ fn a_rounded_box_meets_the_edge_of_a_tile_that_is_not_level_or_out_of_reach() {
     assert!(slope(vector![-1e-4, -5e-6], vector![0.01, -0.02]) > 0.05);
     assert!(slope(vector![-1e-4, 0.0], vector![-0.01, 0.0]) > 0.05);
 }
+
+/// A box whose top right corner is at the origin, and a tip that falls onto its top from the right, 60 µm beside the
+/// corner. The side of the tip has two faces. The plane of the far one passes through the corner of the box.
+fn box_and_tip() -> Scene {
+    let (tip, up) = (vector![-6e-5, 1.05e-4], vector![-0.7225, 0.6914]);
+    let out = vector![-0.6914, -0.7225];
+    let corners_m = vec![tip, tip + vector![9e-3, 9e-3], tip + up * 15.6e-3, tip + up * 5.2e-3 + out * 24e-6];
+    let square = ShapeDescription::Box { size_m: vector![0.02, 0.02] };
+    let below =
+        BodyDescription { fixed: true, position_m: vector![-0.01, -0.01], ..BodyDescription::new("box", square) };
+    let above = BodyDescription::new("tip", ShapeDescription::Polygon { corners_m });
+    Scene::build(&SceneDescription { bodies: vec![below, above], ..SceneDescription::default() }).unwrap()
+}
+
+#[test]
+fn a_tip_that_falls_past_the_plane_of_its_other_face_has_a_contact() {
+    let scene = box_and_tip();
+    let mut cache = FeatureCache::default();
+    // The far face is level with the corner at some height between these.
+    for step in 0..60 {
+        let fallen = vector![0.0, -1e-6 * f64::from(step)];
+        let start = |i: usize| scene.bodies[i].start_pose().0 + if i == 1 { fallen } else { Vector2::zeros() };
+        let placed = [0, 1].map(|i| PlacedPiece::new(&scene.pieces[i], start(i), Vector2::x()));
+        let side = |i: usize, velocity_m_per_s: Vector2<f64>| PairSide {
+            piece: &scene.pieces[i],
+            placed: &placed[i],
+            centre_m: start(i),
+            rotation: Vector2::x(),
+            velocity_m_per_s,
+            angular_velocity_rad_per_s: 0.0,
+        };
+        let (below, above) = (side(0, Vector2::zeros()), side(1, vector![-0.1, -0.46]));
+        let near = Near { had_contact_load: true, ..Near::within(1.5e-3) };
+        let found = collide(&below, &above, &near, &mut cache);
+        assert!(found.is_some_and(|contact| contact.gap_m[0].abs() < 2e-4), "{step} um lower: {found:?}");
+    }
+}
