@@ -414,6 +414,8 @@ fn clip_with_overlap(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> Op
     let span = if overlap_m < 0.0 {
         let widening_m = widening(of, other, face, along, near.aside_m);
         (from - widening_m, to + widening_m)
+    } else if face.separation_m > LEVEL_M && (low.0 < from || high.0 > to) {
+        span_at_closing(of, other, face, along, (from, to))
     } else {
         (from, to)
     };
@@ -459,6 +461,27 @@ fn widening(of: &PairSide, other: &PairSide, face: &Face, along: Vector2<f64>, a
     let point = other.placed.corners[face.support];
     let slip = along.dot(&(velocity_at(other, point) - velocity_at(of, point))).abs();
     TICK_S * slip + CORNER_WIDENING_M + aside_m
+}
+
+/// Returns the span of a face, extended to the support corner if the corner is beside the face now but in front of it
+/// when it closes in this tick. Otherwise the clipped edge would close too late.
+#[inline(never)]
+fn span_at_closing(
+    of: &PairSide,
+    other: &PairSide,
+    face: &Face,
+    along: Vector2<f64>,
+    (from, to): (f64, f64),
+) -> (f64, f64) {
+    let corner = other.placed.corners[face.support];
+    let velocity = velocity_at(other, corner) - velocity_at(of, corner);
+    let closing_m = -TICK_S * of.placed.normals[face.index].dot(&velocity);
+    if closing_m <= face.separation_m {
+        return (from, to);
+    }
+    let now = along.dot(&corner);
+    let then = now + TICK_S * along.dot(&velocity) * (face.separation_m / closing_m);
+    if then < from || then > to { (from, to) } else { (smaller(from, now), larger(to, now)) }
 }
 
 /// Clips a segment to a span of positions along the face; `None` if the segment lies outside it. The ends of the

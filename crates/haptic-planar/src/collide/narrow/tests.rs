@@ -180,3 +180,30 @@ fn a_tip_that_falls_past_the_plane_of_its_other_face_has_a_contact() {
         assert!(found.is_some_and(|contact| contact.gap_m[0].abs() < 2e-4), "{step} um lower: {found:?}");
     }
 }
+
+#[test]
+fn a_corner_that_slides_in_front_of_a_face_closes_at_its_own_gap() {
+    let square = |name: &str| BodyDescription::new(name, ShapeDescription::Box { size_m: vector![0.02, 0.02] });
+    let angle_rad = 0.9;
+    let (sine, cosine) = libm::sincos(angle_rad);
+    // The lowest corner is beside the end of the top of the lower box and moves over it.
+    let corner_m = vector![2e-4, 3e-4];
+    let below = BodyDescription { fixed: true, position_m: vector![-0.01, -0.01], ..square("below") };
+    let position_m = corner_m + vector![cosine - sine, cosine + sine] * 0.01;
+    let above = BodyDescription { position_m, angle_rad, ..square("above") };
+    let scene = Scene::build(&SceneDescription { bodies: vec![below, above], ..SceneDescription::default() }).unwrap();
+    let placed = scene.placed_at_start();
+    let side = |i: usize, rotation, velocity_m_per_s| PairSide {
+        piece: &scene.pieces[i],
+        placed: &placed[i],
+        centre_m: scene.bodies[i].start_pose().0,
+        rotation,
+        velocity_m_per_s,
+        angular_velocity_rad_per_s: 0.0,
+    };
+    let below = side(0, Vector2::x(), Vector2::zeros());
+    let above = side(1, vector![cosine, sine], vector![-0.5, -0.5]);
+    let found = collide(&below, &above, &Near::within(1e-3), &mut FeatureCache::default()).unwrap();
+    let least_m = found.gap_m[..found.count].iter().copied().fold(f64::INFINITY, f64::min);
+    assert!((least_m - 3e-4).abs() < 1e-9, "{found:?}");
+}
