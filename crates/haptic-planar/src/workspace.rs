@@ -26,6 +26,8 @@ pub struct Workspace {
     pub(crate) solves_left: usize,
     /// Whether any body of the present tick may have moved so far or rotated so much that gaps cannot be extrapolated.
     pub(crate) may_have_curved_motions: bool,
+    /// Whether the impacts of this tick reached their limit, or those of an island were recomputed without restitution.
+    pub(crate) has_unfinished_impacts: bool,
     /// Manifolds of the last step, kept until the next one for [`Self::contacts`].
     pub(crate) manifolds: Vec<Manifold>,
     /// Solver bodies of the dynamic bodies before the impacts, restored if the tick is recomputed.
@@ -52,6 +54,7 @@ impl Workspace {
             work: Work::default(),
             solves_left: 0,
             may_have_curved_motions: false,
+            has_unfinished_impacts: false,
             manifolds: Vec::with_capacity(pairs),
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),
             islands: Islands::with_capacity(bodies),

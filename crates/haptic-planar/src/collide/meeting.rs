@@ -1,23 +1,21 @@
 //! Next meeting of two pieces that move at constant velocities, by separating axes.
 //!
-//! While two pieces are apart along one fixed axis, they do not meet. The search samples the separation along the axis
-//! between their closest points. Where it falls to the gap at which pieces count as touching, the next axis is found in
-//! the poses at that time. Unlike a conservative advancement, the search leaves a pair that has just met and parts again
-//! in a few samples.
+//! While two pieces are apart along one axis, they do not meet. The search samples the separation along the axis between
+//! their closest points. It ends where the separation falls to the gap at which pieces count as touching; the next search
+//! starts there with the next axis. Unlike a conservative advancement, the search leaves a pair that has just met and
+//! parts again in a few samples.
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
-use crate::collide::toi::{TARGET_GAP_M, TimeOfImpact, approach_speed, at, boxes_stay_apart, rotation_speed};
+use crate::collide::toi::{TARGET_GAP_M, approach_speed, boxes_stay_apart, rotation_speed};
 use crate::math::{integrate_rotation, rotate};
 use crate::shape::closest::track;
 use crate::shape::features::FeatureCache;
 use nalgebra::Vector2;
 
-/// Maximum number of axes of one search.
-const MAX_AXES: usize = 16;
 /// Largest rotation between two samples of the separation, rad. Between them, a corner at the distance r from the centre
 /// of mass comes closer by at most 1/128 r.
 const MAX_SAMPLE_RAD: f64 = 0.25;
-/// Maximum number of samples along one axis. The last one is at the end of the search.
+/// Maximum number of samples along one axis. The search for a pair that rotates farther ends at the last one.
 const MAX_SAMPLES: usize = 40;
 /// Maximum number of times that an interval of time is split.
 const MAX_SPLITS: usize = 8;
@@ -90,57 +88,51 @@ impl MeetingBudget {
     }
 }
 
-/// Result of the search for the next meeting of a pair.
+/// Result of a search for the next meeting of a pair, along one axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Meeting {
     /// The pair does not meet before the end of the search.
     Never,
-    /// The pair touches and closes at this time after the start of the search, s.
-    At(f64),
+    /// The pair touches and closes.
+    Now,
     /// The pair does not meet before this time after the start of the search, s. What follows is unknown.
-    Unknown(f64),
+    NotBefore(f64),
 }
 
-/// Returns the next meeting of a pair within `horizon_s`. Real-time: at most [`MAX_AXES`] calls of [`track`] and
-/// [`collide`], and as many times [`MAX_SAMPLES`] + [`MAX_SPLITS`] + 1 separations.
+/// Searches for the next meeting of a pair within `horizon_s` along one axis. Unless the budget is used up, the search
+/// gets on by [`MIN_STEP_M`] of relative motion or more. Real-time: one call of [`track`] and of [`collide`], and at most
+/// [`MAX_SAMPLES`] + [`MAX_SPLITS`] + 1 separations.
 pub fn next_meeting(a: &PairSide, b: &PairSide, horizon_s: f64, budget: &mut MeetingBudget) -> Meeting {
     let rotation_speed = rotation_speed(a, b);
     if circles_stay_apart(a, b, horizon_s) || boxes_stay_apart(a, b, horizon_s, rotation_speed) {
         return Meeting::Never;
     }
-    let least_s = MIN_STEP_M / ((b.velocity_m_per_s - a.velocity_m_per_s).norm() + rotation_speed);
-    let mut cache = FeatureCache::default();
-    let mut time_s = 0.0;
-    for _ in 0..MAX_AXES {
-        if time_s >= horizon_s {
-            return Meeting::Never;
-        }
-        if !budget.take_axis() {
-            return Meeting::Unknown(time_s);
-        }
-        let search = match relation_at(a, b, &at(a, b, time_s), &mut cache) {
-            Relation::Apart(normal, gap_m) => {
-                let closing = rotation_speed - normal.dot(&(b.velocity_m_per_s - a.velocity_m_per_s));
-                if gap_m - closing * (horizon_s - time_s) > TARGET_GAP_M {
-                    return Meeting::Never;
-                }
-                Search { a, b, axis: Axis::new(a, b, normal, time_s), least_m: 0.5 * TARGET_GAP_M }
-            }
-            Relation::Touching(normal) => {
-                let axis = Axis::new(a, b, normal, time_s);
-                let least_m = axis.separation_m(a, b, time_s).min(0.5 * TARGET_GAP_M) - GRAZE_M;
-                Search { a, b, axis, least_m }
-            }
-            Relation::Meeting => return Meeting::At(time_s),
-            Relation::Covered => return Meeting::Never,
-        };
-        match search.run(time_s, horizon_s, budget) {
-            Some(Some(later_s)) => time_s = later_s.max(time_s + least_s),
-            Some(None) => return Meeting::Never,
-            None => return Meeting::Unknown(time_s),
-        }
+    if !budget.take_axis() {
+        return Meeting::NotBefore(0.0);
     }
-    Meeting::Unknown(time_s)
+    let relative_velocity = b.velocity_m_per_s - a.velocity_m_per_s;
+    let search = match relation(a, b) {
+        Relation::Apart(normal, gap_m) => {
+            let closing = rotation_speed - normal.dot(&relative_velocity);
+            if gap_m - closing * horizon_s > TARGET_GAP_M {
+                return Meeting::Never;
+            }
+            Search { a, b, axis: Axis::new(a, b, normal), least_m: 0.5 * TARGET_GAP_M }
+        }
+        Relation::Touching(normal) => {
+            let axis = Axis::new(a, b, normal);
+            let least_m = axis.separation_m(a, b, 0.0).min(0.5 * TARGET_GAP_M) - GRAZE_M;
+            Search { a, b, axis, least_m }
+        }
+        Relation::Meeting => return Meeting::Now,
+        Relation::Covered => return Meeting::Never,
+    };
+    let least_s = MIN_STEP_M / (relative_velocity.norm() + rotation_speed);
+    match search.run(horizon_s, budget) {
+        Some(Some(after_s)) if after_s.max(least_s) < horizon_s => Meeting::NotBefore(after_s.max(least_s)),
+        Some(_) => Meeting::Never,
+        None => Meeting::NotBefore(0.0),
+    }
 }
 
 /// Returns the contact in its present poses of a pair that meets within `soon_s`.
@@ -170,22 +162,20 @@ enum Relation {
     Covered,
 }
 
-/// Returns the relation of a pair in the poses of `then`.
-fn relation_at(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut FeatureCache) -> Relation {
+/// Returns the relation of a pair in its present poses.
+fn relation(a: &PairSide, b: &PairSide) -> Relation {
     let radii = a.piece.radius_m + b.piece.radius_m;
-    let closest = track(&then.placed[0], &then.placed[1], &mut cache.seed);
+    let closest = track(a.placed, b.placed, &mut FeatureCache::default().seed);
     let direction = closest.map(|closest| (closest.on_b - closest.on_a) / closest.distance_m);
     if let (Some(closest), Some(normal)) = (closest, direction)
         && closest.distance_m - radii > TARGET_GAP_M
     {
         return Relation::Apart(normal, closest.distance_m - radii);
     }
-    let (then_a, then_b) = then.sides(a, b);
-    let contact = contact_at_meeting(&then_a, &then_b, 0.0);
+    let contact = contact_at_meeting(a, b, 0.0);
     let closes = |contact: &ContactGeometry| {
         (0..contact.count).any(|point| {
-            contact.gap_m[point] <= TARGET_GAP_M
-                && approach_speed(&then_a, &then_b, contact, point) < -MIN_CLOSING_M_PER_S
+            contact.gap_m[point] <= TARGET_GAP_M && approach_speed(a, b, contact, point) < -MIN_CLOSING_M_PER_S
         })
     };
     match (contact, direction) {
@@ -198,35 +188,34 @@ fn relation_at(a: &PairSide, b: &PairSide, then: &TimeOfImpact, cache: &mut Feat
 
 /// An axis along which the separation of a pair is followed. If it is the normal of a face, it rotates with the face.
 struct Axis {
-    /// Unit vector from the first piece to the second at the time `start_s`.
+    /// Unit vector from the first piece to the second at the start of the search.
     normal: Vector2<f64>,
-    start_s: f64,
     angular_velocity_rad_per_s: f64,
 }
 
 impl Axis {
-    fn new(a: &PairSide, b: &PairSide, normal: Vector2<f64>, start_s: f64) -> Self {
-        let angular_velocity_rad_per_s = if has_face(a, normal, start_s) {
+    fn new(a: &PairSide, b: &PairSide, normal: Vector2<f64>) -> Self {
+        let angular_velocity_rad_per_s = if has_face(a, normal) {
             a.angular_velocity_rad_per_s
-        } else if has_face(b, -normal, start_s) {
+        } else if has_face(b, -normal) {
             b.angular_velocity_rad_per_s
         } else {
             0.0
         };
-        Self { normal, start_s, angular_velocity_rad_per_s }
+        Self { normal, angular_velocity_rad_per_s }
     }
 
     /// Returns the separation of a pair at `time_s`, m; negative if the pieces overlap along the axis. Real-time: at most
     /// 2 × 16 dot products.
     fn separation_m(&self, a: &PairSide, b: &PairSide, time_s: f64) -> f64 {
-        let normal = integrate_rotation(self.normal, self.angular_velocity_rad_per_s * (time_s - self.start_s));
+        let normal = integrate_rotation(self.normal, self.angular_velocity_rad_per_s * time_s);
         -(extent_m(a, normal, time_s) + extent_m(b, -normal, time_s))
     }
 }
 
-/// Whether a piece has a face with this normal at `time_s`.
-fn has_face(side: &PairSide, normal: Vector2<f64>, time_s: f64) -> bool {
-    let in_body = to_body(side, normal, time_s);
+/// Whether a piece has a face with this normal.
+fn has_face(side: &PairSide, normal: Vector2<f64>) -> bool {
+    let in_body = to_body(side, normal, 0.0);
     side.piece.normals[..usize::from(side.piece.count)].iter().any(|face| face.dot(&in_body) > SAME_DIRECTION)
 }
 
@@ -258,21 +247,21 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Returns a time just before the separation falls below the least one, if it does between `start_s` and `horizon_s`.
-    /// Returns `None` if the budget is used up.
-    fn run(&self, start_s: f64, horizon_s: f64, budget: &mut MeetingBudget) -> Option<Option<f64>> {
-        let left_s = horizon_s - start_s;
+    /// Returns a time just before the separation falls below the least one, if it does within `horizon_s`, or that of the
+    /// last sample if it is earlier. Returns `None` if the budget is used up.
+    fn run(&self, horizon_s: f64, budget: &mut MeetingBudget) -> Option<Option<f64>> {
         let fastest = self.a.angular_velocity_rad_per_s.abs().max(self.b.angular_velocity_rad_per_s.abs());
-        let samples = (fastest * left_s / MAX_SAMPLE_RAD).ceil().clamp(1.0, MAX_SAMPLES as f64);
-        let mut before = self.sample(start_s, budget)?;
-        for sample in 1..=samples as usize {
-            let after = self.sample(start_s + left_s * (sample as f64 / samples), budget)?;
+        let samples = (fastest * horizon_s / MAX_SAMPLE_RAD).ceil().max(1.0);
+        let made = samples.min(MAX_SAMPLES as f64);
+        let mut before = self.sample(0.0, budget)?;
+        for sample in 1..=made as usize {
+            let after = self.sample(horizon_s * (sample as f64 / samples), budget)?;
             if after.excess_m <= 0.0 {
                 return self.narrow(before, after, budget).map(Some);
             }
             before = after;
         }
-        Some(None)
+        Some((made < samples).then_some(before.time_s))
     }
 
     /// Returns a time between two samples just before the separation falls below the least one. If none is found, it is

@@ -3,13 +3,14 @@
 
 use crate::collide::pair_table::Pair;
 use crate::solve::impact_group::{ImpactGroup, MAX_MEMBERS};
-use crate::solve::impact_queue::ImpactTotals;
+use crate::solve::impact_queue::{AT_ONCE_S, ImpactTotals};
 use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
 use crate::tick::TICK_S;
 
 /// Maximum number of events in one tick.
 pub const MAX_EVENTS: usize = 64;
+
 /// Scratch memory for the motion from event to event.
 #[derive(Clone, Debug)]
 pub struct Events {
@@ -19,12 +20,32 @@ pub struct Events {
     pub bodies: Vec<EventBody>,
     /// Islands, each at the index of its representative.
     pub islands: Vec<EventIsland>,
-    /// Time after the start of the tick at which each near pair meets, s; infinite if it does not.
-    pub due_s: Vec<f64>,
+    /// Next meeting of each near pair, as far as it is known.
+    pub due: Vec<Due>,
     /// Manifolds of the impacts that happen at once.
     pub struck: Vec<Manifold>,
     /// Impacts that happen at once.
     pub group: ImpactGroup,
+}
+
+/// What is known about the next meeting of a near pair.
+#[derive(Clone, Copy, Debug)]
+pub struct Due {
+    /// Time after the start of the tick before which the pair does not meet, s; infinite if it does not meet before its
+    /// island ends.
+    pub at_s: f64,
+    /// Whether the pair meets at this time.
+    pub is_meeting: bool,
+}
+
+impl Due {
+    /// The pair does not meet before its island ends.
+    pub const NEVER: Self = Self { at_s: f64::INFINITY, is_meeting: false };
+
+    /// The pair does not meet before `at_s`; it has not been searched farther.
+    pub fn not_before(at_s: f64) -> Self {
+        Self { at_s, is_meeting: false }
+    }
 }
 
 /// A body in a tick with events.
@@ -47,6 +68,9 @@ pub struct EventIsland {
     pub is_moving: bool,
     /// Time after the start of the tick at which the tick of the island ends, s.
     pub end_s: f64,
+    /// Whether the ordinary step takes over if little of the tick is made: a meeting may end in a contact under load, or is
+    /// with a body of another island.
+    pub needs_contacts: bool,
     /// Number of events so far.
     pub events: u32,
     /// Totals over its impacts.
@@ -60,7 +84,7 @@ impl Events {
             is_active: false,
             bodies: vec![EventBody::default(); bodies],
             islands: vec![EventIsland::default(); bodies],
-            due_s: Vec::with_capacity(pairs),
+            due: Vec::with_capacity(pairs),
             struck: Vec::with_capacity(MAX_MEMBERS),
             group: ImpactGroup::with_capacity(pairs, bodies),
         }
@@ -98,16 +122,18 @@ impl Events {
         &mut self.islands[root]
     }
 
-    /// Returns the pair that meets next, before its island ends, and the time of the meeting, s.
-    pub fn next(&self, pairs: &[Pair]) -> Option<(usize, f64)> {
-        let mut first = None;
-        let mut first_s = f64::INFINITY;
-        for (index, (&due_s, pair)) in self.due_s.iter().zip(pairs).enumerate() {
-            if due_s < first_s && due_s < self.islands[self.bodies[self.moving_body(pair)].root].end_s {
-                (first, first_s) = (Some(index), due_s);
+    /// Returns the next pair before the end of its island: one that meets or, if others have not been searched up to the
+    /// impacts that happen at once with it, the first of these.
+    pub fn next(&self, pairs: &[Pair]) -> Option<(usize, Due)> {
+        let (mut search, mut meeting) = ((None, Due::NEVER), (None, Due::NEVER));
+        for (index, (&due, pair)) in self.due.iter().zip(pairs).enumerate() {
+            let first = if due.is_meeting { &mut meeting } else { &mut search };
+            if due.at_s < first.1.at_s && due.at_s < self.islands[self.bodies[self.moving_body(pair)].root].end_s {
+                *first = (Some(index), due);
             }
         }
-        first.map(|index| (index, first_s))
+        let (index, due) = if search.1.at_s <= meeting.1.at_s + AT_ONCE_S { search } else { meeting };
+        index.map(|index| (index, due))
     }
 
     /// Ends the tick of the island of a moving body at `now_s` or earlier.
@@ -118,12 +144,10 @@ impl Events {
         }
     }
 
-    /// Ends the tick of all islands that still have meetings at `now_s`.
-    pub fn end_all(&mut self, pairs: &[Pair], now_s: f64) {
+    /// Ends the tick of each island at the first time up to which a pair is not searched or at which it meets.
+    pub fn end_all(&mut self, pairs: &[Pair]) {
         for (index, pair) in pairs.iter().enumerate() {
-            if self.due_s[index] < f64::INFINITY {
-                self.end_island_of(self.moving_body(pair), now_s);
-            }
+            self.end_island_of(self.moving_body(pair), self.due[index].at_s);
         }
     }
 }

@@ -53,6 +53,8 @@ pub struct ImpactQueue {
     is_struck: Vec<bool>,
     /// Maximum number of times at which impacts are resolved in one tick.
     max_impacts: usize,
+    /// Whether the last run resolved as many impacts as one tick may, so that more can be due.
+    pub is_exhausted: bool,
     /// Totals over the impacts of each manifold. The energy lost in a group is in that of its first manifold.
     totals: Vec<ImpactTotals>,
 }
@@ -95,6 +97,7 @@ impl ImpactQueue {
             point: Vec::with_capacity(manifolds),
             group: ImpactGroup::with_capacity(manifolds, bodies),
             is_struck: vec![false; bodies],
+            is_exhausted: false,
             totals: Vec::with_capacity(manifolds),
             max_impacts: (MAX_IMPACTS_PER_MANIFOLD * manifolds).min(MAX_IMPACTS),
         }
@@ -124,6 +127,7 @@ impl ImpactQueue {
             self.requeue::<P>(manifolds, solver_bodies, now_s);
             impacts.events += 1;
         }
+        self.is_exhausted = impacts.events == self.max_impacts as u32;
         impacts.group_relaxations = self.group.relaxations_made();
         impacts
     }

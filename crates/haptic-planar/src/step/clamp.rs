@@ -64,6 +64,7 @@ pub(super) fn clamp_to_toi<P: Policy>(
 ) -> Vector2<f64> {
     workspace.events.is_active = false;
     let (mut any, mut any_curved) = (P::FORCED, false);
+    let has_unfinished_impacts = workspace.has_unfinished_impacts;
     for &body in &scene.dynamic_bodies {
         let moved = &mut workspace.solver_bodies.all[body];
         let reach = motion_reach_m(scene, body, moved);
@@ -76,7 +77,9 @@ pub(super) fn clamp_to_toi<P: Policy>(
         let rotates_far = rotation_rad > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
         let rotates_fast = rotates_far || curved_m > CURVED_M;
         moved.only_rotates_fast = rotates_fast && reach <= FAST_M && !moved.had_impact && !P::FORCED;
-        moved.is_fast = reach > FAST_M || rotates_fast || P::FORCED;
+        // An impact that is not finished can have stopped a fast body.
+        let is_unfinished = has_unfinished_impacts && moved.had_impact;
+        moved.is_fast = reach > FAST_M || rotates_fast || is_unfinished || P::FORCED;
         moved.is_blocked = false;
         any |= moved.is_fast;
         any_curved |= reach > MAX_LINEAR_MOTION_M || curved_m > MAX_GAP_ERROR_M;

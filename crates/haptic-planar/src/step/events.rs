@@ -6,8 +6,9 @@
 //! resolved in the poses of that moment, and so on until the end of the tick. Impacts never add energy, so neither does
 //! the island.
 //!
-//! The work is limited. An island for which it does not suffice ends its tick early, with the poses and velocities of
-//! that time.
+//! No pair is searched beyond the next meeting of all pairs: what would follow if the bodies passed through each other
+//! does not matter. The work is limited. An island for which it does not suffice ends its tick early, with the poses and
+//! velocities of the time up to which its pairs are known. It keeps its energy, and its next tick goes on from there.
 
 use super::worst_case;
 use crate::collide::meeting::{Meeting, MeetingBudget, contact_at_meeting, extent_m, next_meeting};
@@ -20,9 +21,11 @@ use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::shape::piece::PlacedPiece;
 use crate::solve::contact_solver::MAX_SWEEPS;
-use crate::solve::events::{Events, MAX_EVENTS};
+use crate::solve::events::{Due, EventIsland, Events, MAX_EVENTS};
 use crate::solve::impact_group::Hit;
-use crate::solve::impact_queue::{AT_ONCE_S, FLAT_GAP_M, ImpactTotals, SAME_TIME_S, apply, impact_now};
+use crate::solve::impact_queue::{
+    AT_ONCE_S, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, SAME_TIME_S, apply, impact_now,
+};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
@@ -39,15 +42,18 @@ const MIN_WORK: usize = 256;
 const WORK_PER_EVENT: usize = 8;
 /// Number of near pairs and bodies that one event visits, in several passes, for the work of a relaxation.
 const VISITS_PER_RELAXATION: usize = 4;
+/// Number of near pairs that are compared to find the next one, for the work of a relaxation.
+const COMPARISONS_PER_RELAXATION: usize = 16;
 /// Motion of a body with an impact above which the linear gaps of the ordinary step are not used, m.
 const FAR_M: f64 = 4.0 * FAST_M;
 /// Rotation of a body with an impact above which the linear gaps of the ordinary step are not used, rad.
 const FAR_RAD: f64 = 0.3;
-/// Part of the tick that an island must make here, s. One that makes less is left to the ordinary step.
+/// Part of the tick that an island whose contacts may carry load must make here, s. One that makes less is left to the
+/// ordinary step.
 const MIN_DURATION_S: f64 = TICK_S / SUBSTEPS as f64;
 
-/// Repeats the tick of each island of free bodies that cannot make its whole motion, or in which a body moves far after
-/// an impact. The body `held` by the coupling and bodies under contact load in the last tick are not free. Replaces the
+/// Repeats the tick of each island of free bodies that cannot make its whole motion, in which a body moves far after an
+/// impact, or whose impacts the ordinary step may not have finished. The body `held` by the coupling and bodies under contact load in the last tick are not free. Replaces the
 /// impacts of these islands in `impacts`. Real-time: the budget is the work that the contact solve left, and
 /// [`MIN_WORK`]; apart from it, a few passes over the dynamic bodies and the near pairs.
 pub(super) fn move_by_events<P: Policy>(
@@ -89,7 +95,8 @@ fn find_islands<P: Policy>(scene: &Scene, state: &State, workspace: &mut Workspa
         events.start(body, islands.root(body), is_moving);
     }
     for &body in &scene.dynamic_bodies {
-        if moves_far_after_impact(&state.bodies[body], &solver_bodies.all[body]) {
+        let moved = &solver_bodies.all[body];
+        if moves_far_after_impact(&state.bodies[body], moved) || moved.had_impact && workspace.has_unfinished_impacts {
             events.islands[events.bodies[body].root].is_moving = true;
         }
     }
@@ -137,10 +144,10 @@ impl Run<'_> {
         }
         let relaxations = self.events.group.reset_to(self.budget.left() / 4);
         self.budget.take(relaxations);
-        self.events.due_s.clear();
+        self.events.due.clear();
         for pair in self.state.broad_phase.table.pairs() {
-            let due_s = self.search(pair, 0.0);
-            self.events.due_s.push(due_s);
+            let due = self.search(pair, 0.0);
+            self.events.due.push(due);
         }
     }
 
@@ -148,17 +155,28 @@ impl Run<'_> {
         self.state.broad_phase.table.pairs()
     }
 
-    /// Resolves the events in the order of their times.
+    /// Resolves the events in the order of their times, and searches each pair up to the next one. Real-time: each turn
+    /// takes from the budget, and at most [`MAX_EVENTS`] are events.
     fn all(&mut self) {
         let visits = self.pairs().len() + self.scene.dynamic_bodies.len();
         let work = WORK_PER_EVENT + visits / VISITS_PER_RELAXATION;
-        for _ in 0..MAX_EVENTS {
-            let Some((index, now_s)) = self.events.next(self.pairs()).filter(|_| self.budget.take(work)) else { break };
-            self.resolve(index, now_s);
+        let comparing = 1 + self.pairs().len() / COMPARISONS_PER_RELAXATION;
+        let mut events = 0;
+        while let Some((index, due)) = self.events.next(self.pairs()) {
+            if !self.budget.take(if due.is_meeting { work } else { comparing }) {
+                break;
+            }
+            if due.is_meeting {
+                self.resolve(index, due.at_s);
+                events += 1;
+                if events == MAX_EVENTS {
+                    break;
+                }
+            } else {
+                self.events.due[index] = self.search(&self.state.broad_phase.table.pairs()[index], due.at_s);
+            }
         }
-        if let Some((_, now_s)) = self.events.next(self.pairs()) {
-            self.events.end_all(self.state.broad_phase.table.pairs(), now_s);
-        }
+        self.events.end_all(self.state.broad_phase.table.pairs());
     }
 
     /// Resolves the impact of a pair and those at once with it, and finds the next meetings of all bodies struck.
@@ -168,7 +186,11 @@ impl Run<'_> {
         self.events.islands[root].events += 1;
         if !self.events.is_in_island(&pair, root, &self.solver_bodies.all) {
             // The other body belongs to another island: leave both to the ordinary step.
-            pair.bodies.into_iter().for_each(|body| self.events.end_island_of(body as usize, 0.0));
+            for body in pair.bodies {
+                self.events.end_island_of(body as usize, 0.0);
+                let root = self.events.bodies[body as usize].root;
+                self.events.islands[root].needs_contacts = true;
+            }
             return;
         }
         self.gather(index, root, now_s);
@@ -185,7 +207,7 @@ impl Run<'_> {
         }
         for (other, near) in self.state.broad_phase.table.pairs().iter().enumerate() {
             if near.bodies.iter().any(|&body| self.events.bodies[body as usize].is_struck) {
-                self.events.due_s[other] = self.search(near, now_s);
+                self.events.due[other] = self.search(near, now_s);
             }
         }
         for &body in &self.scene.dynamic_bodies {
@@ -200,10 +222,12 @@ impl Run<'_> {
         self.events.group.clear();
         let others = (0..self.pairs().len()).filter(|&other| other != index);
         for other in std::iter::once(index).chain(others) {
-            let due_s = self.events.due_s[other];
+            let due = self.events.due[other];
             let pair = &self.state.broad_phase.table.pairs()[other];
             let is_due = other == index
-                || due_s <= now_s + AT_ONCE_S && self.events.is_in_island(pair, root, &self.solver_bodies.all);
+                || due.is_meeting
+                    && due.at_s <= now_s + AT_ONCE_S
+                    && self.events.is_in_island(pair, root, &self.solver_bodies.all);
             if !is_due {
                 continue;
             }
@@ -211,7 +235,8 @@ impl Run<'_> {
                 break;
             }
             pair.bodies.into_iter().for_each(|body| self.advance(body as usize, now_s));
-            if let Some((manifold, hit)) = self.hit(other, pair, due_s.max(now_s)) {
+            if let Some((manifold, hit)) = self.hit(other, pair, due.at_s.max(now_s)) {
+                self.events.islands[root].needs_contacts |= may_come_to_rest(&manifold, &hit, &self.solver_bodies.all);
                 let at = self.events.struck.len();
                 self.events.group.add::<Ordinary>(at, &manifold, &hit, &self.solver_bodies.all);
                 self.events.struck.push(manifold);
@@ -270,20 +295,15 @@ impl Run<'_> {
         Some((manifold, hit))
     }
 
-    /// Returns the time at which a pair next meets after `now_s`, s; infinite if it does not before its island ends. If
-    /// that is unknown, the island ends.
-    fn search(&mut self, pair: &Pair, now_s: f64) -> f64 {
+    /// Searches for the next meeting of a pair after `now_s` along one axis.
+    fn search(&mut self, pair: &Pair, now_s: f64) -> Due {
         let bodies = pair.bodies.map(|body| body as usize);
-        if !bodies.iter().any(|&body| self.events.bodies[body].is_moving) {
-            return f64::INFINITY;
-        }
         let end_s = self.events.island_of(pair).end_s;
-        if end_s <= now_s {
-            return f64::INFINITY;
+        if !bodies.iter().any(|&body| self.events.bodies[body].is_moving) || end_s <= now_s {
+            return Due::NEVER;
         }
         if !self.budget.take_search() {
-            self.events.end_island_of(self.events.moving_body(pair), now_s);
-            return f64::INFINITY;
+            return Due::not_before(now_s);
         }
         let poses = [self.pose(pair, 0, now_s), self.pose(pair, 1, now_s)];
         let side = |which: usize| self.side(pair, which, now_s, 0.5 * (TICK_S - now_s), &poses[which]);
@@ -291,13 +311,9 @@ impl Run<'_> {
         let meeting = next_meeting(&side(0), &side(1), end_s - now_s, &mut budget);
         self.budget = budget;
         match meeting {
-            Meeting::Never => f64::INFINITY,
-            Meeting::At(after_s) => now_s + after_s,
-            Meeting::Unknown(after_s) => {
-                let body = self.events.moving_body(pair);
-                self.events.end_island_of(body, now_s + after_s);
-                f64::INFINITY
-            }
+            Meeting::Never => Due::NEVER,
+            Meeting::Now => Due { at_s: now_s, is_meeting: true },
+            Meeting::NotBefore(after_s) => Due::not_before(now_s + after_s),
         }
     }
 
@@ -411,6 +427,15 @@ fn closing_point(manifold: &Manifold, bodies: &[SolverBody]) -> Option<(usize, b
     closes(point).then_some((point, is_flat))
 }
 
+/// Whether what a manifold is hit with may end in a contact under load: the impact takes energy, or the forces known at the
+/// start of the tick explain its speed.
+fn may_come_to_rest(manifold: &Manifold, hit: &Hit, bodies: &[SolverBody]) -> bool {
+    let (pull, _) = manifold.acceleration(bodies, hit.point);
+    manifold.restitution < 1.0
+        || manifold.friction > 0.0
+        || -hit.approach <= MIN_APPROACH_M_PER_S + 2.0 * TICK_S * pull.abs()
+}
+
 /// A piece in a pose, with the centre of mass of its body and (cos, sin) of its angle.
 type Pose = (PlacedPiece, Vector2<f64>, Vector2<f64>);
 
@@ -423,13 +448,15 @@ fn advance_freely(moved: &mut SolverBody, duration_s: f64) {
     moved.angular_velocity += moved.angular_acceleration * duration_s;
 }
 
-/// Moves the islands to the end of their ticks. Those that made too little of it are left to the ordinary step.
+/// Moves the islands to the end of their ticks. Those that did not get on, or may have loaded contacts and made too little
+/// of their ticks, are left to the ordinary step.
 fn finish<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace, impacts: &mut ImpactTotals) {
     let Workspace { events, solver_bodies, manifolds, correction, saved_bodies, impact_queue, .. } = workspace;
     for (saved, &body) in saved_bodies.iter().zip(&scene.dynamic_bodies) {
         let event_body = &mut events.bodies[body];
-        let end_s = events.islands[event_body.root].end_s;
-        if !event_body.is_moving || end_s < MIN_DURATION_S || P::FORCED {
+        let EventIsland { end_s, needs_contacts, impacts: own, .. } = events.islands[event_body.root];
+        let has_got_on = end_s >= MIN_DURATION_S || !needs_contacts && (end_s > 0.0 || own.count > 0);
+        if !event_body.is_moving || !has_got_on || P::FORCED {
             event_body.is_moving = false;
             solver_bodies.all[body] = *saved;
             continue;
@@ -437,8 +464,7 @@ fn finish<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace
         advance_freely(&mut solver_bodies.all[body], end_s - event_body.time_s);
         correction.scale(body, 0.0);
         if event_body.root == body {
-            let ImpactTotals { count, lost_j, .. } = events.islands[body].impacts;
-            impacts.add(count, lost_j);
+            impacts.add(own.count, own.lost_j);
         }
     }
     for (index, manifold) in manifolds.iter_mut().enumerate() {

@@ -77,6 +77,7 @@ fn step<P: Policy>(
 ) {
     workspace.work = Work::default();
     workspace.solves_left = MAX_SOLVES;
+    workspace.has_unfinished_impacts = false;
     workspace.solver_bodies.integrate_forces(scene, &state.bodies);
     // Created in place: the coupling is large, and returning it from a function would copy it.
     let mut coupling = scene.tool.zip(input).map(|(tool, input)| {
@@ -194,7 +195,9 @@ fn resolve_at_once<P: Policy>(
         *saved = workspace.solver_bodies.all[body];
     }
     let first = resolve_impacts_and_contacts::<P>(scene, state, workspace, coupling);
-    if !drop_restitution_of_gaining_islands(scene, state, workspace, coupling, first.1) && !P::FORCED {
+    let has_gained = drop_restitution_of_gaining_islands(scene, state, workspace, coupling, first.1);
+    workspace.has_unfinished_impacts = has_gained || workspace.impact_queue.is_exhausted;
+    if !has_gained && !P::FORCED {
         return first;
     }
     for (saved, &body) in workspace.saved_bodies.iter().zip(&scene.dynamic_bodies) {
