@@ -102,7 +102,12 @@ impl Engagement {
     #[inline(always)]
     pub fn advance(&mut self) -> f64 {
         // Nearly every tick.
-        if self.fraction >= 1.0 && self.recovered >= 1.0 { 1.0 } else { self.ramp() }
+        if self.is_at_full_force() { 1.0 } else { self.ramp() }
+    }
+
+    #[inline(always)]
+    fn is_at_full_force(&self) -> bool {
+        self.fraction >= 1.0 && self.recovered >= 1.0
     }
 
     fn ramp(&mut self) -> f64 {
@@ -130,10 +135,11 @@ impl Engagement {
 
     /// Engagement phase. It is `Engaged` only at full force: not while the force returns after an interruption.
     pub fn phase(&self) -> Phase {
-        if self.is_stopped {
-            Phase::Stopped
-        } else if self.fraction() >= 1.0 {
+        // Nearly every tick. A stop has no fraction.
+        if self.is_at_full_force() {
             Phase::Engaged
+        } else if self.is_stopped {
+            Phase::Stopped
         } else if self.is_ready || self.fraction > 0.0 {
             Phase::Ramping
         } else {

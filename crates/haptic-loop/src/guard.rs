@@ -83,7 +83,8 @@ pub struct Guard {
     stale_after_s: f64,
     /// Lateness of a tick that is a fault, s.
     lost_after_s: f64,
-    /// Time for which the device may accept no force before the force is interrupted, s.
+    /// Time for which the device may accept no force before the force is interrupted, s. Half a nanosecond less than the
+    /// limit: a sum of whole ticks can be slightly less than the limit that it reaches.
     busy_after_s: f64,
     /// Time for which the device has accepted no force, s.
     busy_s: f64,
@@ -113,7 +114,7 @@ impl Guard {
             slew_n_per_tick: slew_n_per_tick(safety),
             stale_after_s: safety.stale_after_s,
             lost_after_s: safety.lost_after_s,
-            busy_after_s: stale_after_s(safety, device.period_s),
+            busy_after_s: stale_after_s(safety, device.period_s) - 5e-10,
             busy_s: 0.0,
             engagement: Engagement::new(safety.engage_ramp_s),
             tank: Tank::new(&tank_settings(safety, device), stored),
@@ -132,7 +133,7 @@ impl Guard {
         self.clamp.move_to(safety.max_force_n.min(self.device.max_force_n));
         self.slew_n_per_tick = slew_n_per_tick(safety);
         (self.stale_after_s, self.lost_after_s) = (safety.stale_after_s, safety.lost_after_s);
-        self.busy_after_s = stale_after_s(safety, self.device.period_s);
+        self.busy_after_s = stale_after_s(safety, self.device.period_s) - 5e-10;
         self.engagement.set_limits(safety.engage_ramp_s);
         self.tank.set_limits(&tank_settings(safety, &self.device));
     }
@@ -216,7 +217,7 @@ impl Guard {
     /// expired. Motion of its handle therefore withdraws no energy from the tank; otherwise, the deficit would limit
     /// every later force. Real-time: constant.
     pub fn acknowledge(&mut self, sent: WriteOutcome) {
-        if sent == WriteOutcome::Written {
+        if matches!(sent, WriteOutcome::Written) {
             self.busy_s = 0.0;
         } else {
             self.busy_s += TICK_S;
@@ -294,10 +295,9 @@ impl Guard {
             && (self.unsent.is_none() && self.active_fault.is_none() && !self.engagement.is_stopped())
     }
 
-    /// Whether the device has accepted no force for too long. Half a nanosecond of tolerance: a sum of whole ticks can be
-    /// slightly less than the limit that it reaches.
+    /// Whether the device has accepted no force for too long.
     fn is_busy(&self) -> bool {
-        self.busy_s + 5e-10 >= self.busy_after_s
+        self.busy_s >= self.busy_after_s
     }
 
     /// Handles a tick with a fault, a stale reading or skipped periods, and the first good tick after a fault or

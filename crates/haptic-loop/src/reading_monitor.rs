@@ -68,7 +68,7 @@ pub struct ReadingMonitor {
     silent_s: f64,
     /// Age of the last new position when it arrived, s.
     age_s: f64,
-    /// Time since the last reading that was not stale, s.
+    /// Time for which readings have been stale since the last new good one, s.
     stale_s: f64,
 }
 
@@ -120,10 +120,7 @@ impl ReadingMonitor {
         };
         let validity = match validity {
             Validity::Stale => self.check_stale(elapsed_s),
-            _ => {
-                self.stale_s = 0.0;
-                validity
-            }
+            _ => validity,
         };
         if is_new {
             self.position_m = Some(reading.position_m);
@@ -141,7 +138,7 @@ impl ReadingMonitor {
         self.position_m.is_none() || ahead > 0 || (ahead != 0 && self.silent_s >= self.stale_after_s)
     }
 
-    fn check_new(&self, reading: &Reading) -> Validity {
+    fn check_new(&mut self, reading: &Reading) -> Validity {
         let moved_m = reading.position_m - self.position_m.unwrap_or(reading.position_m);
         let elapsed_s = self.elapsed_since_last_s(reading);
         let allowed_m = self.max_speed_m_per_s * elapsed_s;
@@ -151,6 +148,7 @@ impl ReadingMonitor {
         } else if reading.age_ns >= self.stale_after_ns {
             Validity::Stale
         } else {
+            self.stale_s = 0.0;
             Validity::Good
         }
     }

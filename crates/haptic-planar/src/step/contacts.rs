@@ -103,6 +103,7 @@ fn require_aabbs_of_fast_body(
 }
 
 /// Returns the box that a piece needs for a fraction of its body's motion.
+#[inline(always)]
 fn needed_aabb(
     scene: &Scene,
     placed: &[PlacedPiece],
