@@ -343,8 +343,8 @@ impl Device for ThreadedDevice {
         }
     }
 
-    /// If the sending thread is blocked, this effort has not been sent; it is sent when the link accepts messages again,
-    /// unless a newer one replaces it.
+    /// If the sending thread is blocked, this effort has not been sent; it is sent when the link accepts messages
+    /// again, unless a newer one replaces it.
     ///
     /// Real-time: one slot swap, and one system call to wake the sending thread if it is asleep.
     fn write(&mut self, effort: Effort, now: MonotonicNs) -> WriteOutcome {

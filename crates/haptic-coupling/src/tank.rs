@@ -1,15 +1,15 @@
 //! Energy tank: the device never delivers more energy to the hand than the world stores and the hand has put in.
 //!
-//! S is the energy that is left of what the world stored at the start, plus the reserve, after subtracting the most that
-//! any hand can have extracted (see `account.rs`): every path that agrees with the readings, every delay up to the bound
-//! and every position within an encoder step is covered. It is at most E + S_res, where E is the energy that the world
-//! still stores: energy that the world has dissipated must not be delivered again. Without delay, encoder steps and dry
-//! friction it is S_k = min(S_{k−1} − f_{k−1}·Δx_k + (b/T)|Δx_k|², E + S_res).
+//! S is the energy that is left of what the world stored at the start, plus the reserve, after subtracting the most
+//! that any hand can have extracted (see `account.rs`): every path that agrees with the readings, every delay up to the
+//! bound and every position within an encoder step is covered. It is at most E + S_res, where E is the energy that the
+//! world still stores: energy that the world has dissipated must not be delivered again. Without delay, encoder steps
+//! and dry friction it is S_k = min(S_{k−1} − f_{k−1}·Δx_k + (b/T)|Δx_k|², E + S_res).
 //!
 //! A force f can deliver at most f²/4b per second, because f·v − b|v|² ≤ f²/4b for every velocity. A command is
-//! sent only if S covers this for all commands that may still act (see `sent.rs`): for a constant force, f²(T + t_d)/4b.
-//! The level therefore never falls below zero, for any hand. A spring of stiffness up to 2b/(T + t_d) stores just enough
-//! energy for its own force, so it is never limited. A stiffer one is displayed as that.
+//! sent only if S covers this for all commands that may still act (see `sent.rs`): for a constant force, f²(T +
+//! t_d)/4b. The level therefore never falls below zero, for any hand. A spring of stiffness up to 2b/(T + t_d) stores
+//! just enough energy for its own force, so it is never limited. A stiffer one is displayed as that.
 //!
 //! Four things are not covered beforehand: a missing reading, a late tick, a command that is not sent, and a new world
 //! while a force still acts. Each lets a force act for longer than was paid for, by at most f²/4b per second, until the
@@ -203,8 +203,8 @@ impl Tank {
         4.0 * self.counted_damping_n_s_per_m * larger(self.non_gravity_j, 0.0) / self.sent.period_s
     }
 
-    /// Scales a force down to what S covers. S covers Δ|f|₁ in addition, so that it can also cover the unknown position:
-    /// an empty tank then leaves a small constant force instead of losing all energy to the encoder steps.
+    /// Scales a force down to what S covers. S covers Δ|f|₁ in addition, so that it can also cover the unknown
+    /// position: an empty tank then leaves a small constant force instead of losing all energy to the encoder steps.
     #[inline]
     fn limit_by_level(&self, force_n: Vector2<f64>) -> Vector2<f64> {
         let position_j = self.account.encoder_step_m * (force_n.x.abs() + force_n.y.abs());
@@ -309,8 +309,8 @@ impl Tank {
         (self.counted_damping_n_s_per_m * moved_m.norm_squared() - impulse_n_s.dot(&moved_m)) / lasted_s
     }
 
-    /// Whether the likely work is the largest possible one: one force acted since the last reading, without delay, encoder
-    /// steps or dry friction.
+    /// Whether the likely work is the largest possible one: one force acted since the last reading, without delay,
+    /// encoder steps or dry friction.
     #[inline(always)]
     fn is_work_known(&self) -> bool {
         self.account.is_exact && self.sent.kept_s == 0.0 && self.sent.span.low_n == self.sent.span.high_n
@@ -345,8 +345,8 @@ impl Tank {
         }
     }
 
-    /// Returns the energy that the force can have delivered along an axis since the last reading, in the form that suits
-    /// a displacement of `moved_m`; it holds for every displacement.
+    /// Returns the energy that the force can have delivered along an axis since the last reading, in the form that
+    /// suits a displacement of `moved_m`; it holds for every displacement.
     #[inline(always)]
     fn work(&self, axis: usize, moved_m: f64) -> AxisWork {
         let lasted_s = larger(self.sent.span.elapsed_s, self.sent.period_s);
@@ -354,10 +354,11 @@ impl Tank {
         if moved_m == 0.0 { work.for_a_resting_hand() } else { work }
     }
 
-    /// Raises a level that is lower than what is promised to the acting commands, by flatter lines. Returns the level and
-    /// the fraction of the slopes that remains. The level is concave in the slopes, so a mixture of two pairs of slopes has at least the mixture of their levels.
-    /// With a slope of zero, the level falls by no more than the largest energy that the force can have delivered, so
-    /// that the promise holds if the force did not act for longer than was paid for.
+    /// Raises a level that is lower than what is promised to the acting commands, by flatter lines. Returns the level
+    /// and the fraction of the slopes that remains. The level is concave in the slopes, so a mixture of two pairs of
+    /// slopes has at least the mixture of their levels. With a slope of zero, the level falls by no more than the
+    /// largest energy that the force can have delivered, so that the promise holds if the force did not act for longer
+    /// than was paid for.
     #[cold]
     fn keep_promise(&self, moved_m: Vector2<f64>, level_j: f64, promised_j: f64) -> (f64, f64) {
         let step_m = self.account.encoder_step_m;
@@ -367,7 +368,8 @@ impl Tank {
         if flat_j <= promised_j { (flat_j, 0.0) } else { (promised_j, (flat_j - promised_j) / (flat_j - level_j)) }
     }
 
-    /// Returns the level if the hand has extracted the most that the force can have delivered since the last reading, J.
+    /// Returns the level if the hand has extracted the most that the force can have delivered since the last reading,
+    /// J.
     fn level_at_worst_j(&self) -> f64 {
         self.level_j - self.sent.span.squares_n2_s * self.account.per_square
     }

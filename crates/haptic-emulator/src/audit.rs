@@ -294,8 +294,8 @@ mod tests {
     /// A force away from the post there, N.
     const PUSH_N: [f64; 2] = [1.0, -1.0];
 
-    /// Audits a push of 50 steps followed by `then`, of which each step tells whether the host drives the motors, and the
-    /// force. Returns the number of samples and of wrong ones.
+    /// Audits a push of 50 steps followed by `then`, of which each step tells whether the host drives the motors, and
+    /// the force. Returns the number of samples and of wrong ones.
     fn audit_after_push(then: &[(bool, [f64; 2])]) -> (u64, u64) {
         let mut auditor = HostAuditor::new(None);
         for (is_driven, force_n) in [(true, PUSH_N); 50].iter().chain(then) {

@@ -118,8 +118,8 @@ mod tests {
         Motion { encoder_m: exact_m, exact_m, velocity_m_per_s: Vector2::new(0.0, SPEED_M_PER_S) }
     }
 
-    /// What is reported, millisecond by millisecond, of a handle that moves at constant speed along y, with a fault from
-    /// 50 ms to 100 ms.
+    /// What is reported, millisecond by millisecond, of a handle that moves at constant speed along y, with a fault
+    /// from 50 ms to 100 ms.
     fn reports(kind: FaultKind) -> Vec<Motion> {
         let mut encoders = FaultyEncoders::new(at(0));
         let report = |time_ms| {

@@ -15,8 +15,8 @@
 //! table, from `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons. LEAK is the fraction of
 //! one axis's force that leaks into the other axis; the default is zero.
 //!
-//! `faults` runs cells of the fault campaign, by default all of them. It prints the figures of each as a JSON object, and
-//! their number at the end.
+//! `faults` runs cells of the fault campaign, by default all of them. It prints the figures of each as a JSON object,
+//! and their number at the end.
 //! `faults-table` compares such figures with their limits, less the exceptions, and writes the tables into a document.
 #![forbid(unsafe_code)]
 

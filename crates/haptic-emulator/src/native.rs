@@ -217,7 +217,8 @@ impl NativeFirmware {
         self.unsent.take().map(Message::Fault)
     }
 
-    /// Handles a frame and returns the replies. A fault that is still to be sent precedes the first state that shows it.
+    /// Handles a frame and returns the replies. A fault that is still to be sent precedes the first state that shows
+    /// it.
     pub fn receive(&mut self, frame: &Frame<'_>, handle: &Measured, now_us: u64) -> Vec<Reply> {
         self.check_stop();
         match self.reply(frame, handle, now_us) {

@@ -106,7 +106,8 @@ impl BlackBoxRecorder {
         self.running.latest_mut()
     }
 
-    /// Makes the next row the newest one. Sets the box aside once the ticks after a fault are recorded. Real-time: constant.
+    /// Makes the next row the newest one. Sets the box aside once the ticks after a fault are recorded. Real-time:
+    /// constant.
     pub(crate) fn commit(&mut self) {
         self.running.commit();
         if self.aftermath.is_some() || self.latest().fault.is_some() {

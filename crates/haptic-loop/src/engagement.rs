@@ -1,5 +1,6 @@
-//! Engagement: decides how much of the world's force the hand receives. The force ramps up once the tool has been brought
-//! to the hand, starts over from zero after a fault, and stays off after an emergency stop until a person releases it.
+//! Engagement: decides how much of the world's force the hand receives. The force ramps up once the tool has been
+//! brought to the hand, starts over from zero after a fault, and stays off after an emergency stop until a person
+//! releases it.
 
 mod checkpoint;
 

@@ -1,10 +1,10 @@
 //! The only gate between the world and the device. Every force on the hand passes through [`Guard::admit`].
 //!
 //! The guard acts in this order: a value that is not finite, a late tick and the like are faults; the force is clamped
-//! without changing its direction; the engagement scales it; its rise is limited; the energy tank limits it last. A fall towards zero is
-//! never slowed down. Every fault leads to zero force in the tick in which it is detected, and to a new engagement. The
-//! guard changes only the force on the device, not the world; work of the world that did not reach the hand is added to
-//! `withheld_j`.
+//! without changing its direction; the engagement scales it; its rise is limited; the energy tank limits it last. A
+//! fall towards zero is never slowed down. Every fault leads to zero force in the tick in which it is detected, and to
+//! a new engagement. The guard changes only the force on the device, not the world; work of the world that did not
+//! reach the hand is added to `withheld_j`.
 //!
 //! All quantities are in the device frame.
 
@@ -83,8 +83,8 @@ pub struct Guard {
     stale_after_s: f64,
     /// Lateness of a tick that is a fault, s.
     lost_after_s: f64,
-    /// Time for which the device may accept no force before the force is interrupted, s. Half a nanosecond less than the
-    /// limit: a sum of whole ticks can be slightly less than the limit that it reaches.
+    /// Time for which the device may accept no force before the force is interrupted, s. Half a nanosecond less than
+    /// the limit: a sum of whole ticks can be slightly less than the limit that it reaches.
     busy_after_s: f64,
     /// Time for which the device has accepted no force, s.
     busy_s: f64,
@@ -213,9 +213,9 @@ impl Guard {
     }
 
     /// Records the outcome of the write. If the force was not sent, the previous one still acts; a failed write is a
-    /// fault in the next tick, and a device that stays busy interrupts the force. A disconnected device exerts no force, because it has no power or its watchdog has
-    /// expired. Motion of its handle therefore withdraws no energy from the tank; otherwise, the deficit would limit
-    /// every later force. Real-time: constant.
+    /// fault in the next tick, and a device that stays busy interrupts the force. A disconnected device exerts no
+    /// force, because it has no power or its watchdog has expired. Motion of its handle therefore withdraws no energy
+    /// from the tank; otherwise, the deficit would limit every later force. Real-time: constant.
     pub fn acknowledge(&mut self, sent: WriteOutcome) {
         if matches!(sent, WriteOutcome::Written) {
             self.busy_s = 0.0;

@@ -41,8 +41,8 @@ const LOST_SERVICES: f64 = 4.0;
 /// person.
 const STALE_FOR_S: f64 = 1.0;
 
-/// Returns the time without service after which a device is stale, s: at least [`STALE_SERVICES`] of its service periods,
-/// unless it is served in every tick.
+/// Returns the time without service after which a device is stale, s: at least [`STALE_SERVICES`] of its service
+/// periods, unless it is served in every tick.
 pub(crate) fn stale_after_s(safety: &Safety, period_s: f64) -> f64 {
     safety.stale_after_s.max(STALE_SERVICES * slow_period_s(period_s))
 }

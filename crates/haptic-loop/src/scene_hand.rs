@@ -11,8 +11,8 @@ const APPROACH_M_PER_S: f64 = 0.1;
 /// are hit exactly.
 const TICKS_PER_S: f64 = 1000.0;
 
-/// The hand of a scene: the contents of `[hand]` in a scene file. Only a simulated device without a path of its own uses
-/// it.
+/// The hand of a scene: the contents of `[hand]` in a scene file. Only a simulated device without a path of its own
+/// uses it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SceneHand {
     /// Start of the hand, world frame, m; `None` for the handle of the tool.

@@ -261,8 +261,8 @@ impl HapticLoop {
         }
     }
 
-    /// Fills in the fields of the report that [`Self::advance`] has not set and [`Self::tick`] does not set, and returns
-    /// the report. Together they must set all of them, because the row still contains an old report.
+    /// Fills in the fields of the report that [`Self::advance`] has not set and [`Self::tick`] does not set, and
+    /// returns the report. Together they must set all of them, because the row still contains an old report.
     #[inline(always)]
     fn fill_report(&mut self, hand: &HandReading, admission: &Admission) -> &mut TickReport {
         let (world, row) = (&self.world, self.recorder.next_row());

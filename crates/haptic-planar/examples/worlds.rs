@@ -1,9 +1,9 @@
 //! Judges the simulation on random worlds: energy gain, overlap, frozen bodies.
 //!
 //! `cargo run --release -p haptic-planar --example worlds -- --seed 1 --count 1000` runs the worlds with the seeds 1 to
-//! 1000 and prints one line for each and the totals. `--failing` prints only the worlds beyond a limit. With `--strikes`
-//! or `--stacks`, symmetric strikes or stacks at rest are run instead. With `--work`, every world is run for 10,000
-//! adversarial ticks, whose counted work is compared with that of the worst-case step.
+//! 1000 and prints one line for each and the totals. `--failing` prints only the worlds beyond a limit. With
+//! `--strikes` or `--stacks`, symmetric strikes or stacks at rest are run instead. With `--work`, every world is run
+//! for 10,000 adversarial ticks, whose counted work is compared with that of the worst-case step.
 
 #[path = "../tests/it/common/mod.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -132,8 +132,8 @@ fn print_each(arguments: &Arguments, name: &str, limit: f64, measure: impl Fn(u6
     println!("{name}: {exceeding} of {} above {limit}, worst {worst:.3e}", arguments.count);
 }
 
-/// Prints the largest counted work of adversarial ticks and the bound: first of a tool among 10,000 fixed discs, then of
-/// the worlds.
+/// Prints the largest counted work of adversarial ticks and the bound: first of a tool among 10,000 fixed discs, then
+/// of the worlds.
 fn run_adversarial(arguments: &Arguments) {
     let mut exceeding = 0;
     let field = std::iter::once((0, work::field(10_000)));

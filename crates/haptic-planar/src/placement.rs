@@ -41,8 +41,8 @@ impl State {
         })
     }
 
-    /// Displaces the tool by `displacement_m` and brings it to rest. Real-time: one pass over the pieces of the tool and
-    /// over the near pairs and the dynamic bodies.
+    /// Displaces the tool by `displacement_m` and brings it to rest. Real-time: one pass over the pieces of the tool
+    /// and over the near pairs and the dynamic bodies.
     pub fn place_tool(&mut self, scene: &Scene, displacement_m: Vector2<f64>) {
         let Some(tool) = scene.tool else { return };
         let body = &mut self.bodies[tool.body];

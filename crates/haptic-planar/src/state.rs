@@ -85,8 +85,8 @@ impl State {
         hash
     }
 
-    /// Moves the dynamic bodies by the displacements of a tick and sets their velocities. Returns their energy. Real-time:
-    /// one pass over the dynamic bodies and their pieces.
+    /// Moves the dynamic bodies by the displacements of a tick and sets their velocities. Returns their energy.
+    /// Real-time: one pass over the dynamic bodies and their pieces.
     #[inline(always)]
     pub(crate) fn integrate_positions(&mut self, scene: &Scene, solver_bodies: &[SolverBody]) -> BodyEnergy {
         let mut energy = BodyEnergy::default();

@@ -1,5 +1,5 @@
-//! Counted work of a step. Unlike time, the counts do not depend on the machine, so that the bound on the cost of a tick
-//! can be tested: no step does more work of any kind than the worst-case step of its scene.
+//! Counted work of a step. Unlike time, the counts do not depend on the machine, so that the bound on the cost of a
+//! tick can be tested: no step does more work of any kind than the worst-case step of its scene.
 
 /// Numbers of operations in one step, for each kind whose number varies from step to step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -53,8 +53,8 @@ impl Schedule {
         self.skipped
     }
 
-    /// Skips the deadlines that passed before the current tick woke up at `woken_ns`, so that the tick learns how late it
-    /// is before it acts. Returns their number. The tick then belongs to the last deadline that has passed.
+    /// Skips the deadlines that passed before the current tick woke up at `woken_ns`, so that the tick learns how late
+    /// it is before it acts. Returns their number. The tick then belongs to the last deadline that has passed.
     ///
     /// Real-time: one division.
     pub fn skip_missed(&mut self, woken_ns: u64) -> u64 {

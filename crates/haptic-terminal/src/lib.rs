@@ -1,11 +1,11 @@
-//! Live picture of a scene in the terminal: the scene to scale, a caption that describes the hand's activity, and figures
-//! of the loop.
+//! Live picture of a scene in the terminal: the scene to scale, a caption that describes the hand's activity, and
+//! figures of the loop.
 //!
 //! [`screen`] owns the terminal and restores it. It accepts snapshots at any rate and draws at most 30 pictures per
 //! second. Drawing has no side effects: [`frame_builder`] turns snapshots into a [`frame`], [`render`] turns a frame
 //! into text, and [`paint`] draws the bodies on a [`canvas`] of braille dots. [`log_lines`] holds back log lines while
-//! the picture is shown. [`console`] is the progress bar of a measurement. [`keys`] reads keys, and [`hangup`] notices the
-//! loss of the controlling terminal.
+//! the picture is shown. [`console`] is the progress bar of a measurement. [`keys`] reads keys, and [`hangup`] notices
+//! the loss of the controlling terminal.
 //!
 //! ```
 //! use haptic_draw::view::SceneView;

@@ -158,8 +158,8 @@ impl Device for SerialDevice {
         &self.limits
     }
 
-    /// A fault that ended before the tick read it is still reported once: the motors were off, so the force must ramp up
-    /// again.
+    /// A fault that ended before the tick read it is still reported once: the motors were off, so the force must ramp
+    /// up again.
     ///
     /// Real-time: one slot and two rings; no system call.
     fn read(&mut self, now: MonotonicNs) -> Reading {

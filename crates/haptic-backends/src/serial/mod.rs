@@ -3,8 +3,8 @@
 //! Protocols are pure ([`crate::protocol`]): [`crate::native`] implements `firmware-protocol/PROTOCOL.md`, while
 //! [`haply`] and [`odrive`] implement the protocols of two products. The other modules perform I/O. [`port`] opens a
 //! line exclusively. [`device`] is read and written by the tick; for lines that stall, it limits the commands in flight
-//! and completes partial frames. [`ordered`] matches answers without numbers to commands. [`reader_thread`] receives and
-//! reconnects. [`dead_man`] is the process that ends the
+//! and completes partial frames. [`ordered`] matches answers without numbers to commands. [`reader_thread`] receives
+//! and reconnects. [`dead_man`] is the process that ends the
 //! force of a device without a watchdog.
 //!
 //! The tick writes to the port itself, without waiting, and reads a slot filled by the reader thread.

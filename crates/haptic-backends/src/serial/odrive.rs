@@ -4,9 +4,9 @@
 //! enables the watchdog, limits torque and current, and reads these settings back. Every torque command feeds the
 //! watchdog. The lever converts motor turns to metres.
 //!
-//! Every command carries a checksum, and so does its answer: `*` and the exclusive or of the bytes before it, in decimal
-//! notation. The ODrive ignores a command whose checksum is wrong. It accepts commands without one, so damage to the `*`
-//! and to the torque in one line passes; the torque limit then bounds the force.
+//! Every command carries a checksum, and so does its answer: `*` and the exclusive or of the bytes before it, in
+//! decimal notation. The ODrive ignores a command whose checksum is wrong. It accepts commands without one, so damage
+//! to the `*` and to the torque in one line passes; the torque limit then bounds the force.
 
 mod handshake;
 mod receive;

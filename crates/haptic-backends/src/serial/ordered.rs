@@ -1,11 +1,12 @@
-//! Matches answers without sequence numbers to commands. Answers arrive in the order of the commands, but some are lost,
-//! and some belong to no command: frames that arrive twice, and answers to the stop frames of the dead-man process.
+//! Matches answers without sequence numbers to commands. Answers arrive in the order of the commands, but some are
+//! lost, and some belong to no command: frames that arrive twice, and answers to the stop frames of the dead-man
+//! process.
 //!
-//! An answer counts as that of the oldest command in flight. If answers were lost before, it belongs to a later command,
-//! so that the sample is younger than it seems, never older. A surplus answer would make the next samples seem younger
-//! than they are. Both errors stay until the link resynchronises: the tick sends no commands until every command is
-//! answered or the line has been silent for [`SILENT_AFTER_NS`]. What is then unanswered is lost, and the count starts
-//! again with one command.
+//! An answer counts as that of the oldest command in flight. If answers were lost before, it belongs to a later
+//! command, so that the sample is younger than it seems, never older. A surplus answer would make the next samples seem
+//! younger than they are. Both errors stay until the link resynchronises: the tick sends no commands until every
+//! command is answered or the line has been silent for [`SILENT_AFTER_NS`]. What is then unanswered is lost, and the
+//! count starts again with one command.
 
 mod backlog;
 
@@ -95,8 +96,8 @@ pub struct OrderedAnswers {
     is_alone: bool,
     /// Shortest round trip of a lone command, ns; zero before the first one.
     shortest_ns: u64,
-    /// Longest of the last round trips, ns, which loses a 64th with each answer. Includes the time by which samples seem
-    /// older than they are.
+    /// Longest of the last round trips, ns, which loses a 64th with each answer. Includes the time by which samples
+    /// seem older than they are.
     longest_ns: u64,
 }
 

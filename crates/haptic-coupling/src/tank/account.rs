@@ -1,17 +1,17 @@
 //! Account of the tank level S for a device with delay, encoder steps and dry friction.
 //!
 //! **Delay.** Over an interval τ in which the hand moves by D under a force f(t) with the mean f̄, the device delivers
-//! at most f̄·D − (b/τ)D² + (τ/4b)·var f, whatever the path: the best path is v = D/τ + (f − f̄)/2b. The delay hides the
-//! variance of the force and nothing else. If f lies in \[f₋, f₊\], var f ≤ (f₊ − f̄)(f̄ − f₋), and the largest value over
-//! the possible means is
+//! at most f̄·D − (b/τ)D² + (τ/4b)·var f, whatever the path: the best path is v = D/τ + (f − f̄)/2b. The delay hides
+//! the variance of the force and nothing else. If f lies in \[f₋, f₊\], var f ≤ (f₊ − f̄)(f̄ − f₋), and the largest
+//! value over the possible means is
 //!
 //! > w(D) = f̂·D − (b/τ)D² + (τ/4b)(f₊ − f̂)(f̂ − f₋) − f_c|D|, with f̂ = 2bD/τ + (f₋ + f₊)/2, limited to those means.
 //!
 //! w is concave, and its slope is f̂ − 2bD/τ − f_c·sign D.
 //!
 //! **Encoder.** The hand is within h = Δ/2 of the middle of an encoder step, at e. V(e) is the most that any path
-//! through the readings can have extracted if it ends at e. The account keeps a line that lies above it, V(e) ≤ C + p·e.
-//! After a reading that differs by Δy, V(e′) ≤ C′ + p′·e′ holds for every p′ with
+//! through the readings can have extracted if it ends at e. The account keeps a line that lies above it, V(e) ≤ C +
+//! p·e. After a reading that differs by Δy, V(e′) ≤ C′ + p′·e′ holds for every p′ with
 //!
 //! > C′ = C + h|p′ − p| + max over |s| ≤ Δ of w(Δy + s) − max(p, p′)·s⁺ + min(p, p′)·s⁻,
 //!
@@ -175,10 +175,10 @@ impl AxisLine {
 
     /// Returns a slope that loses little energy if `next_n` is the next force. Ideally it equals the slope of w: the
     /// force less what the damper and dry friction take at the speed of the hand. The speed counts only if two readings
-    /// confirm it. A hand that crosses one edge after the other in the same direction, with readings between them that do
-    /// not differ, is slow: dry friction counts, but no speed. A slope that is wrong costs energy in every tick, and so does turning the line; it turns by the part
-    /// for which both cost about the same, and at once if the hand crosses an edge against the change, because the
-    /// crossing shows where the hand is. Real-time: constant.
+    /// confirm it. A hand that crosses one edge after the other in the same direction, with readings between them that
+    /// do not differ, is slow: dry friction counts, but no speed. A slope that is wrong costs energy in every tick, and
+    /// so does turning the line; it turns by the part for which both cost about the same, and at once if the hand
+    /// crosses an edge against the change, because the crossing shows where the hand is. Real-time: constant.
     #[inline(always)]
     pub fn choose_slope(&self, settings: &AccountSettings, work: &AxisWork, moved_m: f64, next_n: f64) -> f64 {
         let coulomb_n = settings.coulomb_n;

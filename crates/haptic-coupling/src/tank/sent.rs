@@ -7,8 +7,8 @@
 use haptic_planar::math::{larger, smaller};
 use nalgebra::Vector2;
 
-/// Largest number of groups of replaced commands. Up to four periods of delay, each command has a group of its own. With
-/// a longer delay, commands that are replaced within a quarter of it share a group, and every command counts for a
+/// Largest number of groups of replaced commands. Up to four periods of delay, each command has a group of its own.
+/// With a longer delay, commands that are replaced within a quarter of it share a group, and every command counts for a
 /// quarter longer.
 pub(super) const MAX_GROUPS: usize = 5;
 
@@ -167,8 +167,8 @@ impl SentForces {
         }
     }
 
-    /// Adds the replaced commands to a span of the newest one. Each older group widens the range of the force for as long
-    /// as it may act.
+    /// Adds the replaced commands to a span of the newest one. Each older group widens the range of the force for as
+    /// long as it may act.
     #[inline(never)]
     fn add_replaced(&mut self, span: &mut Span) {
         let elapsed_s = span.elapsed_s;
@@ -231,8 +231,8 @@ impl SentForces {
         self.newest_n.norm_squared() * (self.due_s + self.kept_s) + self.excess_n2_s
     }
 
-    /// Returns the largest integral of the squared force from now to the end of all commands if `force_n` is sent now and
-    /// zero after it, N²·s. Real-time: at most [`MAX_GROUPS`] groups.
+    /// Returns the largest integral of the squared force from now to the end of all commands if `force_n` is sent now
+    /// and zero after it, N²·s. Real-time: at most [`MAX_GROUPS`] groups.
     #[inline(always)]
     pub(super) fn price_n2_s(&self, force_n: Vector2<f64>) -> f64 {
         let mut squares = square(&force_n);

@@ -57,8 +57,8 @@ impl HandTarget {
         self.path.is_some()
     }
 
-    /// Makes the target move to `place_m` on the path of a scene, device frame, m, unless the hand has a path of its own
-    /// or the mouse controls it.
+    /// Makes the target move to `place_m` on the path of a scene, device frame, m, unless the hand has a path of its
+    /// own or the mouse controls it.
     ///
     /// Real-time: one comparison.
     pub fn lead(&mut self, place_m: Vector2<f64>) {

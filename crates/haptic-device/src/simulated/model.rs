@@ -44,8 +44,8 @@ pub struct HandModel {
     pub damping_n_s_per_m: f64,
     /// Mass of the hand, rigidly attached to the handle, kg.
     pub mass_kg: f64,
-    /// Path of the hand, as rows of t_s, x_m, y_m in the device frame, interpolated linearly. Without rows, the hand has
-    /// no path of its own: it follows the path of the scene, or rests.
+    /// Path of the hand, as rows of t_s, x_m, y_m in the device frame, interpolated linearly. Without rows, the hand
+    /// has no path of its own: it follows the path of the scene, or rests.
     pub path: Vec<[f64; 3]>,
     /// Whether the path repeats. Its first and last points must then be equal.
     pub looped: bool,

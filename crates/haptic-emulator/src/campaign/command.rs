@@ -1,5 +1,5 @@
-//! The subcommands of the campaign: `faults` runs cells, `faults-table` compares their figures with the limits and writes
-//! the tables.
+//! The subcommands of the campaign: `faults` runs cells, `faults-table` compares their figures with the limits and
+//! writes the tables.
 
 use super::backend::{BACKENDS, Backend};
 use super::disturbance::Disturbance;

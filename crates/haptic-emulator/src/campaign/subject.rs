@@ -1,5 +1,5 @@
-//! The board of a trial: an emulated board with a director, which moves the hand, disturbs board or host when the force is
-//! steady, and records the motors from then on.
+//! The board of a trial: an emulated board with a director, which moves the hand, disturbs board or host when the force
+//! is steady, and records the motors from then on.
 
 use super::disturbance::Disturbance;
 use super::hand::HandMotion;

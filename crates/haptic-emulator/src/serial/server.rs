@@ -221,7 +221,8 @@ impl<'b> Server<'b> {
         Ok(())
     }
 
-    /// Sets the planned faults of the millisecond that is due `due_ns` after the start, and logs those that begin or end.
+    /// Sets the planned faults of the millisecond that is due `due_ns` after the start, and logs those that begin or
+    /// end.
     fn update_faults(&mut self, due_ns: u64, log: &mut dyn FnMut(f64, &str)) {
         if self.options.planned_faults.is_empty() {
             // The board may set the faults of its encoders itself.

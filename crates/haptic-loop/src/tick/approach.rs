@@ -2,15 +2,15 @@
 //!
 //! The world stands still meanwhile. The tool is placed where the coupling would hold it at the hand, if there is room;
 //! otherwise at the free position nearest to it on the line to where the tool is. The rest of the way is the offset of
-//! the coupling, which shrinks while the force ramps up: a hand inside a wall is pushed out gradually, and a tool on the
-//! wrong side of an obstacle is pulled towards the hand, slowly and with the force of the ramp.
+//! the coupling, which shrinks while the force ramps up: a hand inside a wall is pushed out gradually, and a tool on
+//! the wrong side of an obstacle is pulled towards the hand, slowly and with the force of the ramp.
 
 use super::HapticLoop;
 use crate::reading_monitor::{HandReading, Validity};
 use nalgebra::Vector2;
 
-/// Number of positions between hand and tool that are tried, one in each tick, so that the force starts to ramp up after
-/// this many ticks at the latest.
+/// Number of positions between hand and tool that are tried, one in each tick, so that the force starts to ramp up
+/// after this many ticks at the latest.
 pub const POSITIONS: u32 = 32;
 
 impl HapticLoop {

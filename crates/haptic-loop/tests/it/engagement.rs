@@ -33,8 +33,8 @@ fn tower() -> SceneDescription {
 /// Position of a hand, world frame, m, as a function of time, s.
 type HandPath = fn(f64) -> Vector2<f64>;
 
-/// Hands that the force must come on for: at rest in the air, below the floor, in the floor, in a block, on the far side
-/// of the tower, in fast circles, and pressing down from the first tick.
+/// Hands that the force must come on for: at rest in the air, below the floor, in the floor, in a block, on the far
+/// side of the tower, in fast circles, and pressing down from the first tick.
 fn hands() -> Vec<(&'static str, HandPath)> {
     vec![
         ("in the air", |_| vector![-0.05, 0.05]),

@@ -149,10 +149,10 @@ impl BroadPhase {
         look_ups.any_left = true;
     }
 
-    /// Returns the fraction of the motion of a fast body that can be looked up: the work is permitted, and the near pairs
-    /// fit into the table. `reach_m` is the largest motion of a point of the body, and `needed` returns the box of a
-    /// piece for a fraction of the motion. Motions up to [`FAST_M`] can always be looked up. Real-time: for each piece
-    /// and each of [`SWEEP_FRACTIONS`], one look-up whose work is permitted.
+    /// Returns the fraction of the motion of a fast body that can be looked up: the work is permitted, and the near
+    /// pairs fit into the table. `reach_m` is the largest motion of a point of the body, and `needed` returns the box
+    /// of a piece for a fraction of the motion. Motions up to [`FAST_M`] can always be looked up. Real-time: for each
+    /// piece and each of [`SWEEP_FRACTIONS`], one look-up whose work is permitted.
     #[cold]
     pub fn searchable_fraction(
         &self,
@@ -205,8 +205,8 @@ impl BroadPhase {
     }
 
     /// Updates the near pairs. If the table is full, further pairs replace at most `replacements` farther ones. Returns
-    /// the number of pairs that were dropped. Real-time: one look-up for each piece that left its box, and one pass over
-    /// the near pairs.
+    /// the number of pairs that were dropped. Real-time: one look-up for each piece that left its box, and one pass
+    /// over the near pairs.
     #[inline]
     pub fn update_pairs(&mut self, look_ups: &mut LookUps, scene: &Scene, replacements: u32) -> u32 {
         if look_ups.any_left { self.look_up(look_ups, scene, replacements) } else { 0 }
@@ -233,8 +233,8 @@ impl BroadPhase {
     }
 
     /// Does the work of the most expensive look-ups that one update can need, without changing anything that lasts:
-    /// every dynamic piece tries all [`SWEEP_FRACTIONS`] and is looked up twice, and [`MAX_REPLACEMENTS`] pairs find the
-    /// table full.
+    /// every dynamic piece tries all [`SWEEP_FRACTIONS`] and is looked up twice, and [`MAX_REPLACEMENTS`] pairs find
+    /// the table full.
     pub fn slowest_look_ups(&self, look_ups: &mut LookUps, scene: &Scene) {
         let mut met = 0;
         for &piece in &scene.dynamic_pieces {
@@ -335,9 +335,9 @@ impl BroadPhase {
         }
     }
 
-    /// Returns the index of the pair in the table that is farthest apart, if it is farther apart than `pair`. Two dynamic
-    /// pieces count as farther apart than a piece and a fixed one, so that no body leaves a room. Real-time: one pass over
-    /// the pairs.
+    /// Returns the index of the pair in the table that is farthest apart, if it is farther apart than `pair`. Two
+    /// dynamic pieces count as farther apart than a piece and a fixed one, so that no body leaves a room. Real-time:
+    /// one pass over the pairs.
     fn farther_than(&self, scene: &Scene, pair: &Pair) -> Option<usize> {
         let boxes = &self.boxes;
         let distance = |p: &Pair| {

@@ -1,9 +1,9 @@
 //! Next meeting of two pieces that move at constant velocities, by separating axes.
 //!
-//! While two pieces are apart along one axis, they do not meet. The search samples the separation along the axis between
-//! their closest points. It ends where the separation falls to the gap at which pieces count as touching; the next search
-//! starts there with the next axis. Unlike a conservative advancement, the search leaves a pair that has just met and
-//! parts again in a few samples.
+//! While two pieces are apart along one axis, they do not meet. The search samples the separation along the axis
+//! between their closest points. It ends where the separation falls to the gap at which pieces count as touching; the
+//! next search starts there with the next axis. Unlike a conservative advancement, the search leaves a pair that has
+//! just met and parts again in a few samples.
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
 use crate::collide::toi::{TARGET_GAP_M, approach_speed, boxes_stay_apart, rotation_speed};
@@ -12,8 +12,8 @@ use crate::shape::closest::track;
 use crate::shape::features::FeatureCache;
 use nalgebra::Vector2;
 
-/// Largest rotation between two samples of the separation, rad. Between them, a corner at the distance r from the centre
-/// of mass comes closer by at most 1/128 r.
+/// Largest rotation between two samples of the separation, rad. Between them, a corner at the distance r from the
+/// centre of mass comes closer by at most 1/128 r.
 const MAX_SAMPLE_RAD: f64 = 0.25;
 /// Maximum number of samples along one axis. The search for a pair that rotates farther ends at the last one.
 const MAX_SAMPLES: usize = 40;
@@ -100,8 +100,8 @@ pub enum Meeting {
 }
 
 /// Searches for the next meeting of a pair within `horizon_s` along one axis. Unless the budget is used up, the search
-/// gets on by [`MIN_STEP_M`] of relative motion or more. Real-time: one call of [`track`] and of [`collide`], and at most
-/// [`MAX_SAMPLES`] + [`MAX_SPLITS`] + 1 separations.
+/// gets on by [`MIN_STEP_M`] of relative motion or more. Real-time: one call of [`track`] and of [`collide`], and at
+/// most [`MAX_SAMPLES`] + [`MAX_SPLITS`] + 1 separations.
 pub fn next_meeting(a: &PairSide, b: &PairSide, horizon_s: f64, budget: &mut MeetingBudget) -> Meeting {
     let rotation_speed = rotation_speed(a, b);
     if circles_stay_apart(a, b, horizon_s) || boxes_stay_apart(a, b, horizon_s, rotation_speed) {
@@ -205,8 +205,8 @@ impl Axis {
         Self { normal, angular_velocity_rad_per_s }
     }
 
-    /// Returns the separation of a pair at `time_s`, m; negative if the pieces overlap along the axis. Real-time: at most
-    /// 2 × 16 dot products.
+    /// Returns the separation of a pair at `time_s`, m; negative if the pieces overlap along the axis. Real-time: at
+    /// most 2 × 16 dot products.
     fn separation_m(&self, a: &PairSide, b: &PairSide, time_s: f64) -> f64 {
         let normal = integrate_rotation(self.normal, self.angular_velocity_rad_per_s * time_s);
         -(extent_m(a, normal, time_s) + extent_m(b, -normal, time_s))
@@ -247,8 +247,8 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Returns a time just before the separation falls below the least one, if it does within `horizon_s`, or that of the
-    /// last sample if it is earlier. Returns `None` if the budget is used up.
+    /// Returns a time just before the separation falls below the least one, if it does within `horizon_s`, or that of
+    /// the last sample if it is earlier. Returns `None` if the budget is used up.
     fn run(&self, horizon_s: f64, budget: &mut MeetingBudget) -> Option<Option<f64>> {
         let fastest = self.a.angular_velocity_rad_per_s.abs().max(self.b.angular_velocity_rad_per_s.abs());
         let samples = (fastest * horizon_s / MAX_SAMPLE_RAD).ceil().max(1.0);

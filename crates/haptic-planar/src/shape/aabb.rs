@@ -79,8 +79,8 @@ impl Aabb {
     }
 }
 
-/// Returns the smaller coordinates of two points. Plain comparisons here and below: a minimum that handles NaN costs three
-/// times as much.
+/// Returns the smaller coordinates of two points. Plain comparisons here and below: a minimum that handles NaN costs
+/// three times as much.
 #[inline]
 fn lower(a: Vector2<f64>, b: Vector2<f64>) -> Vector2<f64> {
     Vector2::new(if a.x < b.x { a.x } else { b.x }, if a.y < b.y { a.y } else { b.y })

@@ -5,10 +5,10 @@
 //!
 //!   v₁ = v̄ + (1 − P)(v̄ − v₀),   Δq = T v̄,   M (v₁ − v₀) = impulses of the tick,
 //!
-//! where P is the projector onto the constrained directions that is orthogonal in the metric of M. P = 0 is the midpoint
-//! rule and P = 1 is backward Euler. With d = v̄ − v₀, the kinetic energy changes by the work of all forces over Δq minus
-//! ½ dᵀ M P d. The rule is therefore passive for any P, and lossless where P = 0. In the constrained directions, a load
-//! acts on the end velocity as in backward Euler; the other directions have no numerical damping.
+//! where P is the projector onto the constrained directions that is orthogonal in the metric of M. P = 0 is the
+//! midpoint rule and P = 1 is backward Euler. With d = v̄ − v₀, the kinetic energy changes by the work of all forces
+//! over Δq minus ½ dᵀ M P d. The rule is therefore passive for any P, and lossless where P = 0. In the constrained
+//! directions, a load acts on the end velocity as in backward Euler; the other directions have no numerical damping.
 
 use crate::math::{cross, spin_cross};
 use crate::solve::symmetric::Symmetric3;

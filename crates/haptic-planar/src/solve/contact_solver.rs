@@ -29,8 +29,8 @@ const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
     [(16, &[(2, 3e-5), (8, 1e-3), (16, 7e-3)]), (64, &[(2, 1e-5), (16, 7e-3)]), (usize::MAX, &[(2, 1e-5), (10, 7e-3)])];
 
 /// Condition for ending the sweeps early in a tick in which a pair penetrates by more than [`VERY_DEEP_M`], in the form
-/// of a row of [`GOOD_ENOUGH`]. A light body between heavy ones converges so slowly that a sweep changes little although
-/// the body sinks in by tens of micrometres in every tick.
+/// of a row of [`GOOD_ENOUGH`]. A light body between heavy ones converges so slowly that a sweep changes little
+/// although the body sinks in by tens of micrometres in every tick.
 const GOOD_ENOUGH_IF_DEEP: &[(usize, f64)] = &[(2, 1e-5)];
 
 /// Scratch memory of the contact solver.
@@ -93,8 +93,8 @@ impl Solver {
         MAX_SWEEPS
     }
 
-    /// Finds the impulses of this tick, starting from those of the last one. Returns the number of sweeps. Real-time: as
-    /// [`Self::resume`].
+    /// Finds the impulses of this tick, starting from those of the last one. Returns the number of sweeps. Real-time:
+    /// as [`Self::resume`].
     pub fn run<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -111,7 +111,8 @@ impl Solver {
 
     /// Finds the impulses of this tick, starting from impulses that the velocities contain: by a single sweep if hardly
     /// anything has changed, then directly in small islands, then by accelerated sweeps if an island is left. Returns
-    /// the number of sweeps. Real-time: at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the capacity.
+    /// the number of sweeps. Real-time: at most the cost of [`MAX_SWEEPS`] sweeps over as many manifolds as the
+    /// capacity.
     pub fn resume<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],

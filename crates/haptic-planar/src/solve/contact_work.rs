@@ -1,8 +1,8 @@
 //! Bound on the work of contact loads whose sweeps ended before they converged.
 //!
 //! Loads that satisfy the contact law do no work: P·(u + b) + P_t u_t ≤ 0, with u the velocities at the end of the tick
-//! and b the bias. Loads that have not converged, as with mass ratios of 10⁴ or a warm start that no longer fits, can add
-//! joules in a tick. Over an island, with u₀ the velocities before the loads act, their work is
+//! and b the bias. Loads that have not converged, as with mass ratios of 10⁴ or a warm start that no longer fits, can
+//! add joules in a tick. Over an island, with u₀ the velocities before the loads act, their work is
 //! W = Σ P·((u₀ + u)/2 + b) + P_t (u₀_t + u_t)/2. If it is positive, the velocities of the island are reduced until the
 //! kinetic energy has fallen by W.
 //!

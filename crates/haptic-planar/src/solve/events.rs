@@ -68,8 +68,8 @@ pub struct EventIsland {
     pub is_moving: bool,
     /// Time after the start of the tick at which the tick of the island ends, s.
     pub end_s: f64,
-    /// Whether the ordinary step takes over if little of the tick is made: a meeting may end in a contact under load, or is
-    /// with a body of another island.
+    /// Whether the ordinary step takes over if little of the tick is made: a meeting may end in a contact under load,
+    /// or is with a body of another island.
     pub needs_contacts: bool,
     /// Number of events so far.
     pub events: u32,
@@ -90,8 +90,8 @@ impl Events {
         }
     }
 
-    /// Puts a body at the start of the tick, in the island of the body `root`, whose tick is that long. `is_moving` holds
-    /// for the island of which this body is the representative.
+    /// Puts a body at the start of the tick, in the island of the body `root`, whose tick is that long. `is_moving`
+    /// holds for the island of which this body is the representative.
     pub fn start(&mut self, body: usize, root: usize, is_moving: bool) {
         self.bodies[body] = EventBody { root, ..EventBody::default() };
         self.islands[body] = EventIsland { is_moving, end_s: TICK_S, ..EventIsland::default() };
@@ -122,8 +122,8 @@ impl Events {
         &mut self.islands[root]
     }
 
-    /// Returns the next pair before the end of its island: one that meets or, if others have not been searched up to the
-    /// impacts that happen at once with it, the first of these.
+    /// Returns the next pair before the end of its island: one that meets or, if others have not been searched up to
+    /// the impacts that happen at once with it, the first of these.
     pub fn next(&self, pairs: &[Pair]) -> Option<(usize, Due)> {
         let (mut search, mut meeting) = ((None, Due::NEVER), (None, Due::NEVER));
         for (index, (&due, pair)) in self.due.iter().zip(pairs).enumerate() {

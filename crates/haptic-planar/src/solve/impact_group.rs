@@ -28,7 +28,8 @@ const MAX_SWEEPS: usize = 256;
 /// stays a fifth of that of the contact solve; a pool break of 15 balls with friction takes more than 1,000. When they
 /// are used up, impacts are resolved one after the other.
 const RELAXATIONS_PER_MANIFOLD: usize = 12;
-/// Number of relaxations per manifold in a scene with few of them: a few impacts at once take up to 64 sweeps to converge.
+/// Number of relaxations per manifold in a scene with few of them: a few impacts at once take up to 64 sweeps to
+/// converge.
 const RELAXATIONS_PER_MANIFOLD_OF_FEW: usize = 64;
 /// Number of relaxations up to which [`RELAXATIONS_PER_MANIFOLD_OF_FEW`] applies.
 const RELAXATIONS_OF_FEW: usize = 512;

@@ -1,13 +1,14 @@
-//! Impacts of one tick, resolved in time order. Each uses the position and the velocity at its own time, and the rest of
-//! the tick is still simulated (*Time and state of an impact* in `docs/physics.md`).
+//! Impacts of one tick, resolved in time order. Each uses the position and the velocity at its own time, and the rest
+//! of the tick is still simulated (*Time and state of an impact* in `docs/physics.md`).
 //!
 //! Every point that closes within the tick is an event at the time τ = −(g + J d)/u, where g is its gap, J the contact
 //! Jacobian, d the shift of the bodies by earlier impacts, and u the normal velocity at the end of the tick. The impact
-//! uses the velocity at the time τ, u* = u − (T − τ) a, with the length T of the tick and the normal acceleration a of the
-//! point. Afterwards the body continues as if it had moved with its new velocity from a *virtual start*: with the change
-//! of velocity ΔV, v ← v + ΔV and d ← d − τ ΔV. Under a constant force, energy is therefore conserved between impacts even
-//! if τ is inexact. A body can be hit several times in a tick, and impacts propagate through chains of bodies. Impacts at
-//! the same time on connected bodies are resolved together ([`impact_group`](crate::solve::impact_group)).
+//! uses the velocity at the time τ, u* = u − (T − τ) a, with the length T of the tick and the normal acceleration a of
+//! the point. Afterwards the body continues as if it had moved with its new velocity from a *virtual start*: with the
+//! change of velocity ΔV, v ← v + ΔV and d ← d − τ ΔV. Under a constant force, energy is therefore conserved between
+//! impacts even if τ is inexact. A body can be hit several times in a tick, and impacts propagate through chains of
+//! bodies. Impacts at the same time on connected bodies are resolved together
+//! ([`impact_group`](crate::solve::impact_group)).
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
 use crate::scene::description::RestitutionLaw;
@@ -278,9 +279,9 @@ fn next_event(
     next
 }
 
-/// Returns the normal velocity of a point, m/s, of which `speed` includes all forces of this tick, without the forces on
-/// bodies that were under contact load in the last tick. Contacts that are not solved yet hold such a body back. If a
-/// point closes only by these forces, it need not close at all; the contact solve decides.
+/// Returns the normal velocity of a point, m/s, of which `speed` includes all forces of this tick, without the forces
+/// on bodies that were under contact load in the last tick. Contacts that are not solved yet hold such a body back. If
+/// a point closes only by these forces, it need not close at all; the contact solve decides.
 fn speed_under_load(manifold: &Manifold, solver_bodies: &SolverBodies, point: usize, speed: f64) -> f64 {
     let change = |which: usize| {
         let body = &solver_bodies.all[manifold.bodies[which]];

@@ -68,8 +68,8 @@ pub struct Manifold {
 }
 
 impl Manifold {
-    /// Computes the arms of a contact and adopts the impulses of the last tick if the contact is the same. The masses are
-    /// zero until [`Self::set_mass`]; a manifold is large, and setting them here would copy it once more.
+    /// Computes the arms of a contact and adopts the impulses of the last tick if the contact is the same. The masses
+    /// are zero until [`Self::set_mass`]; a manifold is large, and setting them here would copy it once more.
     #[inline(always)]
     pub fn new(
         index: usize,

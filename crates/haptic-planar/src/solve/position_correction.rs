@@ -24,8 +24,9 @@ pub const CORRECTION_SWEEPS: [usize; 2] = [4, 16];
 /// Penetration above which the correction makes the larger number of sweeps, m. It occurs in a pile that is pressed
 /// hard, in which a correction takes many sweeps to propagate.
 const DEEP_M: f64 = 5e-5;
-/// Penetration above which the correction makes as many sweeps as the worst-case step permits, m. A light body between a
-/// heavy one and a wall takes about as many sweeps as the ratio of their masses; with fewer, it sinks in by millimetres.
+/// Penetration above which the correction makes as many sweeps as the worst-case step permits, m. A light body between
+/// a heavy one and a wall takes about as many sweeps as the ratio of their masses; with fewer, it sinks in by
+/// millimetres.
 pub const VERY_DEEP_M: f64 = 2e-4;
 /// Maximum number of sweeps in any tick.
 const MAX_SWEEPS_OF_FEW: usize = 160;
@@ -98,8 +99,8 @@ impl Correction {
     }
 
     /// Returns the number of sweeps for the smallest clearance, m. More than `CORRECTION_SWEEPS[1]` sweeps cost no more
-    /// than these over as many manifolds as the capacity; the worst-case step makes sweeps of that cost even if its scene
-    /// has fewer pairs.
+    /// than these over as many manifolds as the capacity; the worst-case step makes sweeps of that cost even if its
+    /// scene has fewer pairs.
     fn number_of_sweeps<P: Policy>(&self, min_clearance_m: f64, manifolds: usize) -> usize {
         let [few, many] = CORRECTION_SWEEPS;
         if P::FORCED {

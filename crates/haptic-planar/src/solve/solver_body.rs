@@ -105,8 +105,8 @@ impl SolverBody {
         }
     }
 
-    /// Whether the free motion of a held tool had to be changed because it would have entered a fixed body, although the
-    /// tool carried no load in the last tick.
+    /// Whether the free motion of a held tool had to be changed because it would have entered a fixed body, although
+    /// the tool carried no load in the last tick.
     #[inline]
     pub fn starts_to_graze(&self) -> bool {
         self.is_free_motion && self.has_contact_load && !self.had_contact_load

@@ -28,8 +28,8 @@ const FAST_ROTATION_RAD: f64 = 0.03;
 /// Reach above which a body that rotates by more than [`FAST_ROTATION_RAD`] needs its time of impact, m. Without an
 /// impact, it needs it only if it penetrates in its pose at the end of the tick.
 const FAST_ROTATION_M: f64 = 1.5e-3;
-/// Error of linear gaps, ½ θ² r, above which a body that rotates by θ in a tick needs its time of impact, m. Bodies that
-/// spin under load would otherwise sink deeper in every tick.
+/// Error of linear gaps, ½ θ² r, above which a body that rotates by θ in a tick needs its time of impact, m. Bodies
+/// that spin under load would otherwise sink deeper in every tick.
 const CURVED_M: f64 = 1e-4;
 /// Smallest fraction of its motion that an obstacle can leave a body without slowing it; a substep of the tick.
 const MIN_FRACTION: f64 = 1.0 / SUBSTEPS as f64;
@@ -51,9 +51,9 @@ const SAME_SIDE_OF_FIXED: f64 = 0.9;
 ///
 /// All bodies of an island make the same fraction s of their motion: the displacement becomes s Δq and the velocity
 /// v₀ + s (v₁ − v₀). With one s, no body runs into another that has stopped, and no energy is gained: kinetic energy is
-/// convex, so E(v) ≤ (1 − s) E₀ + s E₁. After impacts, this would lose most of the energy. An island without contact load
-/// or coupling therefore stops on its true path, at a time t after its last impact. With the acceleration a, its motion
-/// is Δq − (T − t) v₁ + ½ (T − t)² a, and its velocity v₁ − (T − t) a.
+/// convex, so E(v) ≤ (1 − s) E₀ + s E₁. After impacts, this would lose most of the energy. An island without contact
+/// load or coupling therefore stops on its true path, at a time t after its last impact. With the acceleration a, its
+/// motion is Δq − (T − t) v₁ + ½ (T − t)² a, and its velocity v₁ − (T − t) a.
 pub(super) fn clamp_to_toi<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -266,8 +266,8 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
     farthest_m
 }
 
-/// Finds the islands that had impacts and whose bodies move freely after the last one: without contact load, and without
-/// the body `held` by the coupling.
+/// Finds the islands that had impacts and whose bodies move freely after the last one: without contact load, and
+/// without the body `held` by the coupling.
 fn find_struck_islands(scene: &Scene, solver_bodies: &[SolverBody], islands: &mut Islands, held: Option<usize>) {
     for &body in &scene.dynamic_bodies {
         let moved = &solver_bodies[body];
@@ -283,8 +283,8 @@ fn find_struck_islands(scene: &Scene, solver_bodies: &[SolverBody], islands: &mu
 }
 
 /// Returns the fraction of its motion after the last impact of its island, at the time `struck_s`, that a pair can make
-/// before it penetrates. Returns `None` if the pieces passed through each other before, penetrate at that time already, or
-/// the budget is used up.
+/// before it penetrates. Returns `None` if the pieces passed through each other before, penetrate at that time already,
+/// or the budget is used up.
 fn safe_fraction_after_impact(
     a: &PairSide,
     b: &PairSide,
@@ -321,8 +321,8 @@ fn safe_fraction_after_impact(
     Some(safe_fraction(&struck_a, &struck_b, left_s, budget))
 }
 
-/// Whether two pieces may have passed through each other between two poses: the cosine between the normals of the contact
-/// in these poses is not above `least_cosine`.
+/// Whether two pieces may have passed through each other between two poses: the cosine between the normals of the
+/// contact in these poses is not above `least_cosine`.
 fn may_have_crossed(before: [&PairSide; 2], after: [&PairSide; 2], least_cosine: f64) -> bool {
     let normal = |[a, b]: [&PairSide; 2]| {
         collide(a, b, &Near::within(f64::MAX), &mut FeatureCache::default()).map(|geometry| geometry.normal)

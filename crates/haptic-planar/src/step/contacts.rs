@@ -25,8 +25,8 @@ const MARGIN_FACTOR: f64 = 1.5;
 /// Rotation of a face in one tick below which its gaps count as linear, rad.
 const MAX_LINEAR_ROTATION_RAD: f64 = 0.05;
 /// Largest penetration by the rotation of a face that is corrected and reported, m. The rotation is only predicted, and
-/// at 1,000 rad/s it lowers gaps by millimetres; with no limit, bodies that touch would be pushed apart by as much. With
-/// zero, a gas of elastic boxes would lose 1e-6 of its energy.
+/// at 1,000 rad/s it lowers gaps by millimetres; with no limit, bodies that touch would be pushed apart by as much.
+/// With zero, a gas of elastic boxes would lose 1e-6 of its energy.
 const MAX_ROTATION_DEPTH_M: f64 = 2e-4;
 /// Largest distance within which the contacts of a body that a neighbour may hit in this tick are searched for, m. A
 /// body that moves farther has its displacement shortened instead.
@@ -134,10 +134,10 @@ pub(super) fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspac
     fit || P::FORCED
 }
 
-/// Updates the near pairs for the smallest boxes with which every body can move by [`FAST_M`]. Sweeps of fast bodies, and
-/// boxes that were swept in earlier ticks, are the reason why pairs do not fit into the table. `least` returns the box of
-/// a piece. Pairs that still do not fit are dropped; those with a fixed piece are the last. Real-time: one look-up for each
-/// dynamic piece.
+/// Updates the near pairs for the smallest boxes with which every body can move by [`FAST_M`]. Sweeps of fast bodies,
+/// and boxes that were swept in earlier ticks, are the reason why pairs do not fit into the table. `least` returns the
+/// box of a piece. Pairs that still do not fit are dropped; those with a fixed piece are the last. Real-time: one
+/// look-up for each dynamic piece.
 #[cold]
 pub(super) fn update_least_pairs(
     scene: &Scene,
@@ -214,13 +214,13 @@ pub(super) fn find_manifolds<P: Policy>(scene: &Scene, state: &mut State, worksp
 }
 
 /// Returns the contact of a pair. If it is found in later poses than those of the start of the tick, sets `centres` to
-/// the centres of mass of the bodies in these poses. In this tick, the pair can close by `reach_m`; the margin in `near`
-/// also covers what an impact can add.
+/// the centres of mass of the bodies in these poses. In this tick, the pair can close by `reach_m`; the margin in
+/// `near` also covers what an impact can add.
 ///
-/// `is_held_back` marks the pairs of a tool that carried load in the last tick. Its velocity is that without contacts, in
-/// which a stiff coupling moves it by centimetres, while the contacts hold it back. The poses along that motion are never
-/// reached: they give wrong faces and penetrations that do not exist. The poses at the start of the tick are used instead;
-/// if the tool does move fast, its displacement is shortened after the solve.
+/// `is_held_back` marks the pairs of a tool that carried load in the last tick. Its velocity is that without contacts,
+/// in which a stiff coupling moves it by centimetres, while the contacts hold it back. The poses along that motion are
+/// never reached: they give wrong faces and penetrations that do not exist. The poses at the start of the tick are used
+/// instead; if the tool does move fast, its displacement is shortened after the solve.
 #[inline]
 fn find_geometry(
     a: &PairSide,

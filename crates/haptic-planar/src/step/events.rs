@@ -1,14 +1,15 @@
 //! Motion of fast islands from event to event.
 //!
-//! The ordinary step resolves impacts with gaps that are linear over the whole tick. An impact that turns a fast body or
-//! sends it elsewhere leaves these gaps behind, and the rest of its motion would penetrate. An island of free bodies to
-//! which this happens repeats its tick here, from the start: its bodies move freely until two of them meet, the impact is
-//! resolved in the poses of that moment, and so on until the end of the tick. Impacts never add energy, so neither does
-//! the island.
+//! The ordinary step resolves impacts with gaps that are linear over the whole tick. An impact that turns a fast body
+//! or sends it elsewhere leaves these gaps behind, and the rest of its motion would penetrate. An island of free bodies
+//! to which this happens repeats its tick here, from the start: its bodies move freely until two of them meet, the
+//! impact is resolved in the poses of that moment, and so on until the end of the tick. Impacts never add energy, so
+//! neither does the island.
 //!
 //! No pair is searched beyond the next meeting of all pairs: what would follow if the bodies passed through each other
-//! does not matter. The work is limited. An island for which it does not suffice ends its tick early, with the poses and
-//! velocities of the time up to which its pairs are known. It keeps its energy, and its next tick goes on from there.
+//! does not matter. The work is limited. An island for which it does not suffice ends its tick early, with the poses
+//! and velocities of the time up to which its pairs are known. It keeps its energy, and its next tick goes on from
+//! there.
 
 use super::worst_case;
 use crate::collide::meeting::{Meeting, MeetingBudget, contact_at_meeting, extent_m, next_meeting};
@@ -53,9 +54,10 @@ const FAR_RAD: f64 = 0.3;
 const MIN_DURATION_S: f64 = TICK_S / SUBSTEPS as f64;
 
 /// Repeats the tick of each island of free bodies that cannot make its whole motion, in which a body moves far after an
-/// impact, or whose impacts the ordinary step may not have finished. The body `held` by the coupling and bodies under contact load in the last tick are not free. Replaces the
-/// impacts of these islands in `impacts`. Real-time: the budget is the work that the contact solve left, and
-/// [`MIN_WORK`]; apart from it, a few passes over the dynamic bodies and the near pairs.
+/// impact, or whose impacts the ordinary step may not have finished. The body `held` by the coupling and bodies under
+/// contact load in the last tick are not free. Replaces the impacts of these islands in `impacts`. Real-time: the
+/// budget is the work that the contact solve left, and [`MIN_WORK`]; apart from it, a few passes over the dynamic
+/// bodies and the near pairs.
 pub(super) fn move_by_events<P: Policy>(
     scene: &Scene,
     state: &mut State,
@@ -215,8 +217,8 @@ impl Run<'_> {
         }
     }
 
-    /// Gathers the impacts in the island of the body `root` that are due within [`AT_ONCE_S`] of that of the pair `index`
-    /// at the time `now_s`.
+    /// Gathers the impacts in the island of the body `root` that are due within [`AT_ONCE_S`] of that of the pair
+    /// `index` at the time `now_s`.
     fn gather(&mut self, index: usize, root: usize, now_s: f64) {
         self.events.struck.clear();
         self.events.group.clear();
@@ -275,8 +277,8 @@ impl Run<'_> {
         any
     }
 
-    /// Returns the manifold of a pair whose bodies have moved to the present, and the velocities with which it is hit, if
-    /// it closes.
+    /// Returns the manifold of a pair whose bodies have moved to the present, and the velocities with which it is hit,
+    /// if it closes.
     fn hit(&self, index: usize, pair: &Pair, due_s: f64) -> Option<(Manifold, Hit)> {
         let now_s = self.events.bodies[self.events.moving_body(pair)].time_s;
         let poses = [self.pose(pair, 0, now_s), self.pose(pair, 1, now_s)];
@@ -427,8 +429,8 @@ fn closing_point(manifold: &Manifold, bodies: &[SolverBody]) -> Option<(usize, b
     closes(point).then_some((point, is_flat))
 }
 
-/// Whether what a manifold is hit with may end in a contact under load: the impact takes energy, or the forces known at the
-/// start of the tick explain its speed.
+/// Whether what a manifold is hit with may end in a contact under load: the impact takes energy, or the forces known at
+/// the start of the tick explain its speed.
 fn may_come_to_rest(manifold: &Manifold, hit: &Hit, bodies: &[SolverBody]) -> bool {
     let (pull, _) = manifold.acceleration(bodies, hit.point);
     manifold.restitution < 1.0
@@ -448,8 +450,8 @@ fn advance_freely(moved: &mut SolverBody, duration_s: f64) {
     moved.angular_velocity += moved.angular_acceleration * duration_s;
 }
 
-/// Moves the islands to the end of their ticks. Those that did not get on, or may have loaded contacts and made too little
-/// of their ticks, are left to the ordinary step.
+/// Moves the islands to the end of their ticks. Those that did not get on, or may have loaded contacts and made too
+/// little of their ticks, are left to the ordinary step.
 fn finish<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace, impacts: &mut ImpactTotals) {
     let Workspace { events, solver_bodies, manifolds, correction, saved_bodies, impact_queue, .. } = workspace;
     for (saved, &body) in saved_bodies.iter().zip(&scene.dynamic_bodies) {

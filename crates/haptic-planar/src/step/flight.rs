@@ -77,8 +77,8 @@ struct Event {
 }
 
 /// Flies the tool through the tick in parts and takes its contacts out of the solve. Returns `None`, without any
-/// change, if the tool touches dynamic bodies, carried load in the last tick, moves fast, or meets a body too slowly for
-/// an impact. Only needed if there is an impact or the coupling is stiff. Real-time: at most [`MAX_PARTS`] +
+/// change, if the tool touches dynamic bodies, carried load in the last tick, moves fast, or meets a body too slowly
+/// for an impact. Only needed if there is an impact or the coupling is stiff. Real-time: at most [`MAX_PARTS`] +
 /// 2 [`MAX_STRIKES`] free motions, each with one pass over the manifolds.
 #[inline(never)]
 pub(super) fn fly<P: Policy>(
@@ -112,8 +112,8 @@ fn fly_in_parts<P: Policy>(
     flight.filter(|_| !P::FORCED)
 }
 
-/// Whether the tool carried no load in the last tick, is near no dynamic body, and moves so little in this tick that the
-/// gaps of its contacts are linear.
+/// Whether the tool carried no load in the last tick, is near no dynamic body, and moves so little in this tick that
+/// the gaps of its contacts are linear.
 fn is_clear(state: &State, workspace: &Workspace, coupling: &ImplicitCoupling) -> bool {
     let tool = coupling.body();
     let bodies = &workspace.solver_bodies.all;

@@ -1,11 +1,12 @@
 //! Energy that the islands of a tick gain, and its removal.
 //!
 //! A tick that satisfies all its laws gains nothing. Four things can add energy nevertheless: loads whose sweeps ended
-//! before they converged; the position correction, which lifts bodies against gravity and stretches the coupling without
-//! doing so by a force; impacts on bodies that carry load; and a coupling force that does not fit the motion, at the force
-//! limit or at a handle off the centre of a tool that rotates by radians in a tick. What an island of touching bodies
-//! gained is taken off its kinetic energy at the end of the tick. Where the kinetic energy is not enough, the tick of the
-//! island ends early, as in [`clamp_to_toi`](super::clamp::clamp_to_toi): a short enough motion gains nothing.
+//! before they converged; the position correction, which lifts bodies against gravity and stretches the coupling
+//! without doing so by a force; impacts on bodies that carry load; and a coupling force that does not fit the motion,
+//! at the force limit or at a handle off the centre of a tool that rotates by radians in a tick. What an island of
+//! touching bodies gained is taken off its kinetic energy at the end of the tick. Where the kinetic energy is not
+//! enough, the tick of the island ends early, as in [`clamp_to_toi`](super::clamp::clamp_to_toi): a short enough motion
+//! gains nothing.
 
 use crate::scene::Scene;
 use crate::solve::coupling::ImplicitCoupling;
@@ -24,8 +25,8 @@ const MIN_GAIN_J: f64 = 1e-13;
 /// hundred times the rounding error of the balance.
 const GAIN_FRACTION: f64 = 1e-13;
 
-/// Correction of a body in one tick that an island at rest need not pay for, m, so that bodies that a scene puts into each
-/// other are pushed apart.
+/// Correction of a body in one tick that an island at rest need not pay for, m, so that bodies that a scene puts into
+/// each other are pushed apart.
 const FREE_CORRECTION_M: f64 = 5e-6;
 /// Energy that an island has available in a tick below which it is at rest, J.
 const REST_J: f64 = 1e-12;
@@ -45,8 +46,8 @@ pub(super) struct BodyBalance {
     pub kinetic_j: f64,
 }
 
-/// Returns the energy balance of a body for the displacement and end velocity it has at present. `force` is the coupling
-/// force on the tool, world, N.
+/// Returns the energy balance of a body for the displacement and end velocity it has at present. `force` is the
+/// coupling force on the tool, world, N.
 pub(super) fn balance(
     scene: &Scene,
     state: &State,
@@ -72,7 +73,8 @@ pub(super) fn balance(
 
 /// Whether an island can have gained energy in this tick: there was an impact, a correction or a time of impact, the
 /// contacts were not solved exactly, the coupling force may not fit the motion of the tool, or the solves of its free
-/// motions were used up. A tick without any of these satisfies all its laws. `force` is the coupling force on the tool, world, N.
+/// motions were used up. A tick without any of these satisfies all its laws. `force` is the coupling force on the tool,
+/// world, N.
 #[inline(always)]
 pub(super) fn can_gain(
     workspace: &Workspace,
@@ -90,8 +92,8 @@ pub(super) fn can_gain(
 }
 
 /// Reduces the position correction of each island to what the island can pay for: with its kinetic energy and with the
-/// energy that it lost in this tick. Without this, a pile that a hand presses would gain what the correction lifts. Only
-/// an island at rest, without the held tool, need not pay for [`FREE_CORRECTION_M`]. Real-time: one pass over the
+/// energy that it lost in this tick. Without this, a pile that a hand presses would gain what the correction lifts.
+/// Only an island at rest, without the held tool, need not pay for [`FREE_CORRECTION_M`]. Real-time: one pass over the
 /// manifolds and three over the dynamic bodies.
 pub(super) fn limit_correction(
     scene: &Scene,
@@ -185,9 +187,9 @@ fn add_balances(
     }
 }
 
-/// Shortens the tick of the islands whose kinetic energy cannot pay for what they gained without the position correction,
-/// and renews the sums of all islands. The correction has a limit of its own, [`limit_correction`]. Returns the coupling
-/// force on the tool, world, N.
+/// Shortens the tick of the islands whose kinetic energy cannot pay for what they gained without the position
+/// correction, and renews the sums of all islands. The correction has a limit of its own, [`limit_correction`]. Returns
+/// the coupling force on the tool, world, N.
 #[cold]
 fn shorten_unpaid<P: Policy>(
     scene: &Scene,

@@ -174,8 +174,8 @@ fn land(workspace: &mut Workspace, tool: usize, flight: &Flight, impacts: &mut I
     impacts.lost_j += flight.impacts.lost_j;
 }
 
-/// Resolves impacts, then contacts, of a tick in which the tool does not fly in parts. `has_impacts` tells whether there
-/// are any impacts in the queue.
+/// Resolves impacts, then contacts, of a tick in which the tool does not fly in parts. `has_impacts` tells whether
+/// there are any impacts in the queue.
 #[inline(always)]
 fn resolve_at_once<P: Policy>(
     scene: &Scene,
@@ -210,10 +210,10 @@ fn resolve_at_once<P: Policy>(
     resolve_impacts_and_contacts::<P>(scene, state, workspace, coupling)
 }
 
-/// Solves the contacts of a tick without impacts. The tool's coupling constrains only the directions that carry load; if
-/// the result differs from what the coupling assumed about the handle's arm and the force limit, it is solved again.
-/// Returns the coupling force on the tool, world, N. A repetition is started only after at most [`REPEAT_SWEEPS`] sweeps,
-/// so all solves together cost less than the two of a tick with impacts.
+/// Solves the contacts of a tick without impacts. The tool's coupling constrains only the directions that carry load;
+/// if the result differs from what the coupling assumed about the handle's arm and the force limit, it is solved again.
+/// Returns the coupling force on the tool, world, N. A repetition is started only after at most [`REPEAT_SWEEPS`]
+/// sweeps, so all solves together cost less than the two of a tick with impacts.
 #[inline(always)]
 fn solve_without_impacts<P: Policy>(
     scene: &Scene,

@@ -10,7 +10,8 @@ use nalgebra::{Vector2, vector};
 /// Dimensions of a bar, m.
 const BAR_M: [f64; 2] = [0.06, 0.0198];
 
-/// Returns a bar that spins about its handle, 28 mm from its centre, without a damper; the hand is `away` from the handle.
+/// Returns a bar that spins about its handle, 28 mm from its centre, without a damper; the hand is `away` from the
+/// handle.
 fn spinning_bar(mass_kg: f64, spin: f64, away: Vector2<f64>, stiffness: f64) -> Lab {
     let bar = BodyDescription {
         angular_velocity_rad_per_s: spin,
@@ -43,8 +44,8 @@ fn a_bar_held_at_its_end_keeps_its_energy() {
     }
 }
 
-/// In a tick that uses up its solves, the tool ends with the wrong rotation, and what it gains is taken off its velocity.
-/// With 24 solves, a bar of 0.1 g loses two thirds of its energy.
+/// In a tick that uses up its solves, the tool ends with the wrong rotation, and what it gains is taken off its
+/// velocity. With 24 solves, a bar of 0.1 g loses two thirds of its energy.
 #[test]
 fn a_very_light_bar_held_at_its_end_keeps_its_energy_on_a_stiff_coupling() {
     for mass_kg in [1e-3, 3e-4, 1e-4] {
@@ -140,9 +141,9 @@ fn a_tool_that_swings_along_a_smooth_floor_keeps_its_amplitude() {
     assert_near("amplitude, m", last_m, 0.005, 0.01);
 }
 
-/// Moves a free tool with a hand on sines with the given amplitudes that often exceeds the force limit. Returns the lab,
-/// the deviation of the force from the limit in ticks in which the coupling was saturated throughout, as a fraction,
-/// and the work of the hand, J.
+/// Moves a free tool with a hand on sines with the given amplitudes that often exceeds the force limit. Returns the
+/// lab, the deviation of the force from the limit in ticks in which the coupling was saturated throughout, as a
+/// fraction, and the work of the hand, J.
 fn saturate(damping: f64, amplitudes_m: [f64; 3], rail: Option<Vector2<f64>>) -> (Lab, f64, f64) {
     const LIMIT_N: f64 = 3.0;
     let tool = with(body("tool", disc(0.01), 0.0, 0.0), 0.05, 0.3, 0.0);

@@ -1,5 +1,6 @@
 //! Invariants that hold in every world: energy, overlap, motion, symmetry and rest. The worlds are generated from
-//! consecutive seeds; none is chosen by hand. `cargo run --release -p haptic-planar --example worlds` runs more of them.
+//! consecutive seeds; none is chosen by hand. `cargo run --release -p haptic-planar --example worlds` runs more of
+//! them.
 
 mod generate;
 mod measure;

@@ -278,8 +278,8 @@ fn a_rounded_box_that_moves_farther_than_its_rounding_in_a_tick_does_not_catch()
     }
 }
 
-/// Drags a box that rests with one end of its underside at `end_m` from the side of a tile of which the top is level, and
-/// asserts that it never feels more than its friction.
+/// Drags a box that rests with one end of its underside at `end_m` from the side of a tile of which the top is level,
+/// and asserts that it never feels more than its friction.
 #[track_caller]
 fn assert_leaves(end_m: f64, is_front: bool, direction: f64, friction: f64, handle_m: f64) {
     const WIDTH_M: f64 = 0.0105;

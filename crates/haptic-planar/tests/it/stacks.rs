@@ -53,7 +53,8 @@ fn a_pyramid_of_boxes_stands() {
 }
 
 /// Lets a stack of boxes, each up to 0.4 mm beside the one below and the top one heavier by the factor `top`, come to
-/// rest for 5 s. Returns the lab and, over the next 2 s, the largest creep of a box, m/s, and its speed at the end, m/s.
+/// rest for 5 s. Returns the lab and, over the next 2 s, the largest creep of a box, m/s, and its speed at the end,
+/// m/s.
 fn rest(count: usize, top: f64, seed: u64) -> (Lab, f64, f64) {
     let mut random = Random(seed);
     let mut bodies = vec![floor(0.5, 0.0)];

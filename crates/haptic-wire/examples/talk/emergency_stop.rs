@@ -94,8 +94,8 @@ fn wait_for_release(board: &mut Board, axes: u8, arm: &Message<'_>) -> Outcome<(
     Err("the emergency stop was not released".into())
 }
 
-/// Waits for `presses` presses and releases of the emergency stop. Prints `stopped` when the board has passed its checks
-/// and may be released, and `armed again` when it accepts effort again.
+/// Waits for `presses` presses and releases of the emergency stop. Prints `stopped` when the board has passed its
+/// checks and may be released, and `armed again` when it accepts effort again.
 pub fn talk(path: &str, presses: u32, watchdog_ms: u16) -> Outcome<()> {
     let mut board = Board::open(path)?;
     let hello = open_session(&mut board)?;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Flags set by signals.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// Whether the run must end. Set by SIGINT (Ctrl-C) and SIGTERM, when the user ends the run with a key, and when the
-    /// controlling terminal is lost.
+    /// Whether the run must end. Set by SIGINT (Ctrl-C) and SIGTERM, when the user ends the run with a key, and when
+    /// the controlling terminal is lost.
     pub stop: Arc<AtomicBool>,
     /// Whether the profile must be reloaded. Set by SIGHUP.
     pub reload: Arc<AtomicBool>,
@@ -30,8 +30,8 @@ impl Signals {
         Self { terminal, ..Self::default() }.registered(true)
     }
 
-    /// Registers the signal handlers of a process without an emergency stop and without a profile: SIGUSR1 and SIGHUP end
-    /// it too, unless it was started with SIGHUP ignored.
+    /// Registers the signal handlers of a process without an emergency stop and without a profile: SIGUSR1 and SIGHUP
+    /// end it too, unless it was started with SIGHUP ignored.
     ///
     /// # Errors
     /// If a handler cannot be registered.
@@ -41,8 +41,8 @@ impl Signals {
         signals.registered(!ignores_hangup())
     }
 
-    /// Takes a request to reload the profile, if there is one. If the controlling terminal is lost, the run ends instead:
-    /// SIGHUP then meant that.
+    /// Takes a request to reload the profile, if there is one. If the controlling terminal is lost, the run ends
+    /// instead: SIGHUP then meant that.
     pub fn take_reload(&self) -> bool {
         let is_requested = self.reload.swap(false, Ordering::Relaxed);
         if self.terminal.as_ref().is_some_and(|terminal| terminal.is_lost()) {

@@ -185,8 +185,8 @@ fn a_summary_describes_a_complete_recording() {
     assert!(folder.json(&["simulate", "--seconds", "0.1", "--json"]).get("recording").is_none());
 }
 
-/// Runs a command with a limit on the size of files, so that a write fails as on a full disk. The limit of 100 blocks is
-/// 50 or 100 KiB.
+/// Runs a command with a limit on the size of files, so that a write fails as on a full disk. The limit of 100 blocks
+/// is 50 or 100 KiB.
 fn on_a_full_disk(folder: &Folder, arguments: &str) -> Output {
     let script = format!("trap '' XFSZ; ulimit -f 100; exec {} {arguments}", env!("CARGO_BIN_EXE_hapticd"));
     let mut command = Command::new("sh");

@@ -1,5 +1,5 @@
-//! Handshake: identifies the ODrive, selects torque control, limits torque and current, sets the watchdog time and enables
-//! the watchdog, sends zero torque and switches the motor on. Settings and motor state are read back.
+//! Handshake: identifies the ODrive, selects torque control, limits torque and current, sets the watchdog time and
+//! enables the watchdog, sends zero torque and switches the motor on. Settings and motor state are read back.
 
 use super::receive::OdriveReceiveHalf;
 use super::transmit::OdriveTransmitHalf;
@@ -164,8 +164,8 @@ impl OdriveHandshake {
         }
     }
 
-    /// Handles a setting read back. A wrong value may be a late answer to the previous request, so the setting is written
-    /// and requested again; a wrong value becomes an error only at the deadline.
+    /// Handles a setting read back. A wrong value may be a late answer to the previous request, so the setting is
+    /// written and requested again; a wrong value becomes an error only at the deadline.
     fn compare(&mut self, found: f64, is_right: bool, next: Question) {
         if is_right {
             self.ask(next);

@@ -1,8 +1,8 @@
 //! The commands that stay in flight after an answer, and how many of them the round trip explains.
 //!
-//! On a prompt line there are none. If answers have been lost, that number never falls below the number of lost ones. It
-//! does not on a line either whose answers take longer than a tick. What distinguishes them is a resynchronisation: if
-//! all commands were answered, the round trip explains the number, and it is no reason to resynchronise again.
+//! On a prompt line there are none. If answers have been lost, that number never falls below the number of lost ones.
+//! It does not on a line either whose answers take longer than a tick. What distinguishes them is a resynchronisation:
+//! if all commands were answered, the round trip explains the number, and it is no reason to resynchronise again.
 
 /// Number of answers over which several commands too many are noticed.
 const SHORT: usize = 8;

@@ -43,8 +43,8 @@ pub struct Outcome {
     pub excess_j: f64,
     /// Most energy extracted beyond what the account knows of, J; positive if the account was wrong.
     pub unknown_j: f64,
-    /// Most energy by which the level fell short of what is promised to the acting commands, J; zero on a link with late
-    /// ticks or busy writes, on which forces act for longer than was paid for.
+    /// Most energy by which the level fell short of what is promised to the acting commands, J; zero on a link with
+    /// late ticks or busy writes, on which forces act for longer than was paid for.
     pub uncovered_j: f64,
     /// Lowest level, J.
     pub lowest_j: f64,

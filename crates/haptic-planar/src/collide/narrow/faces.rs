@@ -97,8 +97,8 @@ fn clearance_beside(of: &PairSide, other: &PairSide, face: &Face) -> f64 {
     smaller(along.dot(&(corner - start)), along.dot(&(end - corner))) - FACE_HYSTERESIS_M
 }
 
-/// Returns the height of the lowest corner of `other` over a face of `of`, m, and the index of that corner; `None` if it
-/// is below `least_m`.
+/// Returns the height of the lowest corner of `other` over a face of `of`, m, and the index of that corner; `None` if
+/// it is below `least_m`.
 #[inline(always)]
 fn face_separation(of: &PlacedPiece, index: usize, other: &PlacedPiece, least_m: f64) -> Option<(f64, usize)> {
     let normal = of.normals[index];
@@ -177,9 +177,9 @@ struct FaceChoice {
     /// Whether a face stays open by more than [`LEVEL_M`], or the pieces do not approach it. Only found if the pair was
     /// under contact load.
     stays_open: bool,
-    /// Of the faces along which the pieces may be level, the one that they approach least before the forces of this tick,
-    /// or, among those that they approach alike, the one that the forces press them onto most. Only found if the pair was
-    /// under contact load.
+    /// Of the faces along which the pieces may be level, the one that they approach least before the forces of this
+    /// tick, or, among those that they approach alike, the one that the forces press them onto most. Only found if the
+    /// pair was under contact load.
     level: Option<LevelFace>,
     /// The face of the last tick, if it is permitted.
     kept: Option<Face>,
@@ -276,10 +276,10 @@ impl FaceChoice {
     /// Returns the face along which the pieces are level, if they would otherwise hit each other sideways in this tick.
     /// A piece that rests or slides on a level face passes over the other piece.
     ///
-    /// If a corner reaches a side just when a tick starts or ends, the separations do not tell which face is which: both
-    /// may be crossed, or neither. The level face is then the one that the pieces did not approach. If they are at rest, it
-    /// is the one that the forces press them onto: a body that friction holds is pressed on its floor more than it is
-    /// pulled along it.
+    /// If a corner reaches a side just when a tick starts or ends, the separations do not tell which face is which:
+    /// both may be crossed, or neither. The level face is then the one that the pieces did not approach. If they are at
+    /// rest, it is the one that the forces press them onto: a body that friction holds is pressed on its floor more
+    /// than it is pulled along it.
     #[inline]
     fn level(&self, a: &PairSide, b: &PairSide, near: &Near) -> Option<Face> {
         if self.stays_open {
@@ -305,8 +305,8 @@ struct LevelFace {
     face: Face,
     /// Speed at which the support corner leaves the face before the forces of this tick, m/s.
     speed_m_per_s: f64,
-    /// Speed at which the forces of this tick, without their torques, would press the pieces together along the normal of
-    /// the face, m/s.
+    /// Speed at which the forces of this tick, without their torques, would press the pieces together along the normal
+    /// of the face, m/s.
     pressed_m_per_s: f64,
 }
 
@@ -327,8 +327,8 @@ fn pressed_m_per_s(of: &PairSide, face: &Face, near: &Near) -> f64 {
     -of.placed.normals[face.index].dot(&apart)
 }
 
-/// Whether the edge of `other` in front of a face of `of` stays away from it, or does not approach it, with the forces of
-/// this tick, without their torques, and without them: contacts that are not solved yet may hold the bodies back.
+/// Whether the edge of `other` in front of a face of `of` stays away from it, or does not approach it, with the forces
+/// of this tick, without their torques, and without them: contacts that are not solved yet may hold the bodies back.
 fn stays_open_under_load(of: &PairSide, other: &PairSide, face: &Face, near: &Near) -> bool {
     let normal = of.placed.normals[face.index];
     let base = normal.dot(&of.placed.corners[face.index]) + of.piece.radius_m + other.piece.radius_m;

@@ -144,9 +144,9 @@ fn edges_at(placed: &PlacedPiece, corner: usize) -> [Vector2<f64>; 2] {
 }
 
 /// Returns the face along which two pieces are level, and the distance of the closest corner of the other piece beside
-/// it, m, if the closest corners touch, or would touch in this tick. A piece that rests or slides on a level face passes
-/// over the corner of the other piece. If it lies deeper by δ, within the slop, a corner with the radius r would instead
-/// meet the other one as a ramp with a slope of up to √(2δ/r).
+/// it, m, if the closest corners touch, or would touch in this tick. A piece that rests or slides on a level face
+/// passes over the corner of the other piece. If it lies deeper by δ, within the slop, a corner with the radius r would
+/// instead meet the other one as a ramp with a slope of up to √(2δ/r).
 ///
 /// The faces at the two corners must be parallel, and the corners must move along them rather than towards each other.
 #[cold]

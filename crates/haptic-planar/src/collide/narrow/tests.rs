@@ -7,13 +7,14 @@ use crate::tick::TICK_S;
 use nalgebra::{Vector2, vector};
 
 /// Returns the normal of the contact between a tile, whose top left corner is at the origin, and a box under load. The
-/// right end of the flat underside of the box is at `corner_m` and has the velocity `velocity_m_per_s` before the forces
-/// of the tick, which press the box down.
+/// right end of the flat underside of the box is at `corner_m` and has the velocity `velocity_m_per_s` before the
+/// forces of the tick, which press the box down.
 fn normal_on_tile(corner_m: Vector2<f64>, rounding_m: f64, velocity_m_per_s: Vector2<f64>) -> Vector2<f64> {
     contact_on_tile(corner_m, rounding_m, velocity_m_per_s, vector![0.0, -0.06]).normal
 }
 
-/// Returns the contact of [`normal_on_tile`] if the forces of the tick change the velocity of the box by `forced_m_per_s`.
+/// Returns the contact of [`normal_on_tile`] if the forces of the tick change the velocity of the box by
+/// `forced_m_per_s`.
 fn contact_on_tile(
     corner_m: Vector2<f64>,
     rounding_m: f64,

@@ -133,9 +133,9 @@ pub struct SafeFraction {
     pub is_uncertain: bool,
 }
 
-/// Returns the fraction of its displacement in `horizon_s` that a fast pair can make before it penetrates. The velocities
-/// of the sides are their displacements divided by this duration. Real-time: at most [`MAX_ADVANCES`] calls of [`track`]
-/// and [`SUBSTEPS`] + 1 of [`collide`].
+/// Returns the fraction of its displacement in `horizon_s` that a fast pair can make before it penetrates. The
+/// velocities of the sides are their displacements divided by this duration. Real-time: at most [`MAX_ADVANCES`] calls
+/// of [`track`] and [`SUBSTEPS`] + 1 of [`collide`].
 ///
 /// From the time of impact on, the pair is followed in equal substeps, because it may only graze, and a rotating body
 /// may come back.
@@ -180,8 +180,8 @@ pub fn moved_piece(
     (PlacedPiece::new(side.piece, centre, rotation), centre, rotation)
 }
 
-/// Returns the depth above which a pair counts as penetrating, m, if its depth at the time of impact is `start_m`. A pair
-/// that is deep already must not become deeper: a graze in every tick would add up to millimetres.
+/// Returns the depth above which a pair counts as penetrating, m, if its depth at the time of impact is `start_m`. A
+/// pair that is deep already must not become deeper: a graze in every tick would add up to millimetres.
 fn allowed_depth_m(start_m: f64) -> f64 {
     (start_m + PENETRATION_M).min((2.0 * PENETRATION_M).max(start_m + DEEPER_M))
 }
@@ -201,9 +201,9 @@ fn least(a: f64, b: &f64) -> f64 {
 /// margin is `margin_m` plus the part of `closing_m`, the distance the pair can close in a whole tick, that remains
 /// after the meeting: the point that meets first may recede again, and one behind it may close later in the tick.
 ///
-/// The gaps are extrapolated back to the start of the tick at the speeds of the points. The gap of a receding point does
-/// not become negative by this: that would be a penetration that never existed. Returns `None` if the pair does not meet
-/// later in the tick or the budget is used up.
+/// The gaps are extrapolated back to the start of the tick at the speeds of the points. The gap of a receding point
+/// does not become negative by this: that would be a penetration that never existed. Returns `None` if the pair does
+/// not meet later in the tick or the budget is used up.
 #[inline(never)]
 pub fn collide_ahead(
     a: &PairSide,
@@ -218,9 +218,9 @@ pub fn collide_ahead(
     collide_then(a, b, &toi, &near_then(&toi), cache)
 }
 
-/// Returns the time of impact of a rotating pair, found from the time at which its gap is small. An advancement ends with
-/// a gap of up to [`TARGET_GAP_M`], and a pair that closes slowly rotates by hundredths of a radian until it meets.
-/// Newton's method on the gap, in which a meeting after the end of the tick counts as none. Real-time: at most
+/// Returns the time of impact of a rotating pair, found from the time at which its gap is small. An advancement ends
+/// with a gap of up to [`TARGET_GAP_M`], and a pair that closes slowly rotates by hundredths of a radian until it
+/// meets. Newton's method on the gap, in which a meeting after the end of the tick counts as none. Real-time: at most
 /// [`MAX_REFINEMENTS`] calls of [`collide`].
 fn refine(
     a: &PairSide,

@@ -39,9 +39,9 @@ const MAX_MISSED_M: f64 = 1e-6;
 /// the start of the tick is accurate enough: the pair hardly rotates before it meets, or cannot meet. Real-time: at
 /// most [`MAX_POSES`] calls of [`collide`].
 ///
-/// The time is found by Newton's method on the gap, in steps of at most [`MAX_POSE_STEP_RAD`], so that the points of one
-/// pose are those that can close until the next. In the poses of the result, the linear gaps of the points have their
-/// true values and slopes.
+/// The time is found by Newton's method on the gap, in steps of at most [`MAX_POSE_STEP_RAD`], so that the points of
+/// one pose are those that can close until the next. In the poses of the result, the linear gaps of the points have
+/// their true values and slopes.
 #[inline]
 pub fn collide_after_rotation(
     a: &PairSide,
@@ -235,8 +235,8 @@ impl Search {
         self.beyond = Some(pose);
     }
 
-    /// Advances by `later_s` from a pose in which the pair is apart, or from the pose beyond a closest approach. Breaks at
-    /// the end of the tick.
+    /// Advances by `later_s` from a pose in which the pair is apart, or from the pose beyond a closest approach. Breaks
+    /// at the end of the tick.
     fn advance(&mut self, pose: Pose, later_s: f64) -> ControlFlow<Option<Found>> {
         (self.clear, self.time_s) = match self.beyond.take() {
             Some(beyond) => (beyond, beyond.time_s + self.longest_s),

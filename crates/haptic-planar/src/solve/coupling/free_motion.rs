@@ -13,16 +13,16 @@ use crate::solve::symmetric::Symmetric3;
 use crate::tick::TICK_S;
 use nalgebra::{Vector2, Vector3};
 
-/// Maximum number of linear solves for the free motions of a tick beyond one for each of them: a free motion takes two to
-/// four for a handle off centre.
+/// Maximum number of linear solves for the free motions of a tick beyond one for each of them: a free motion takes two
+/// to four for a handle off centre.
 pub const MAX_SOLVES: usize = 64;
 /// Error of the rotation in a free motion that is tolerated, rad. With a larger one, a handle off centre would gain or
 /// lose energy.
 const ROTATION_TOLERANCE_RAD: f64 = 1e-15;
 /// Largest number of parts of equal duration in which the tool flies through a tick.
 pub const MAX_PARTS: usize = 8;
-/// Phase of the coupling's oscillation that one part of a tick may cover, rad. The frequency of the midpoint rule is low
-/// by a twelfth of its square.
+/// Phase of the coupling's oscillation that one part of a tick may cover, rad. The frequency of the midpoint rule is
+/// low by a twelfth of its square.
 const PART_RAD: f64 = 0.3;
 
 /// The tool's motion in a tick, of which the contacts are known.
@@ -241,8 +241,8 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Whether the force limit is not reached in a free motion with the given displacement of the handle: neither by the
-    /// mean force nor by the spring at either end, where its potential would become linear.
+    /// Whether the force limit is not reached in a free motion with the given displacement of the handle: neither by
+    /// the mean force nor by the spring at either end, where its potential would become linear.
     #[inline(always)]
     fn keeps_limit(&self, step: Vector2<f64>) -> bool {
         let change = self.limited_part(self.hand_displacement_m - step);

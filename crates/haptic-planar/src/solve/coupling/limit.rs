@@ -12,13 +12,13 @@ use nalgebra::Vector2;
 
 /// Maximum number of times that a tick under contact load is solved again with a better arm or fraction of the gains.
 pub const MAX_REPEATS: usize = 4;
-/// Number of sweeps in a tick after which it is not solved again: sweeps over a pile are not exact enough to tell whether
-/// another solve would be better.
+/// Number of sweeps in a tick after which it is not solved again: sweeps over a pile are not exact enough to tell
+/// whether another solve would be better.
 pub const REPEAT_SWEEPS: usize = 8;
 /// Error of the handle's work above which a tick under contact load is solved again, J.
 const REPEAT_J: f64 = 1e-11;
-/// Work by the error of the saturated force above which the energy of a tick under contact load is examined, J; 1e-5 of the
-/// work in a tick of 10 N at 0.1 m/s.
+/// Work by the error of the saturated force above which the energy of a tick under contact load is examined, J; 1e-5 of
+/// the work in a tick of 10 N at 0.1 m/s.
 const MISFIT_J: f64 = 1e-9;
 /// Relative error of the saturated force above which a tick under contact load is solved again.
 const REPEAT_FRACTION: f64 = 1e-5;
@@ -105,8 +105,8 @@ impl ImplicitCoupling {
         self.force(step, &self.coefficients(self.fraction, self.loaded_rule())) + self.extra_force
     }
 
-    /// Returns the coupling force on the tool by backward Euler with the whole gains, in a tick in which the handle moves
-    /// by `step`, world, N.
+    /// Returns the coupling force on the tool by backward Euler with the whole gains, in a tick in which the handle
+    /// moves by `step`, world, N.
     #[inline]
     fn whole_force(&self, step: Vector2<f64>) -> Vector2<f64> {
         if self.rail.is_some() {
@@ -126,10 +126,10 @@ impl ImplicitCoupling {
         k * end + (0.5 * k + self.damping / TICK_S) * change <= limit && start_square * (k * k) <= limit * limit
     }
 
-    /// Returns the coupling force on the tool over the tick, clipped to the limit, world, N. The effect of the part that
-    /// is clipped off is removed from the tool's velocity as well. At the limit, the force is that of the tool's pose at
-    /// the end of the tick: the solve used a predicted fraction of the gains, and with its force the hand would not pay
-    /// for the energy that the spring stores.
+    /// Returns the coupling force on the tool over the tick, clipped to the limit, world, N. The effect of the part
+    /// that is clipped off is removed from the tool's velocity as well. At the limit, the force is that of the tool's
+    /// pose at the end of the tick: the solve used a predicted fraction of the gains, and with its force the hand would
+    /// not pay for the energy that the spring stores.
     pub fn finish(&self, solver_bodies: &mut SolverBodies) -> Vector2<f64> {
         let solver_body = &solver_bodies.all[self.tool.body];
         let step = solver_body.velocity * TICK_S
@@ -144,8 +144,8 @@ impl ImplicitCoupling {
         let is_limited = self.fraction < 1.0 || self.force_steps > 0 || clipped != force;
         if is_limited || end.norm_squared() * (self.stiffness * self.stiffness) > self.max_force_n * self.max_force_n {
             let force = self.force_at_end(&solver_bodies.all[self.tool.body]);
-            // After a force step, the rest of the error is small, and the tool gets it too. Otherwise it may be large, and
-            // would violate the contacts: then only the hand pays for the spring.
+            // After a force step, the rest of the error is small, and the tool gets it too. Otherwise it may be large,
+            // and would violate the contacts: then only the hand pays for the spring.
             if self.force_steps > 0 {
                 self.apply_force(solver_bodies, force - clipped);
             }
@@ -154,15 +154,16 @@ impl ImplicitCoupling {
         clipped
     }
 
-    /// Returns the force of backward Euler on the tool in its pose at the end of the tick, clipped to the limit, world, N.
+    /// Returns the force of backward Euler on the tool in its pose at the end of the tick, clipped to the limit, world,
+    /// N.
     fn force_at_end(&self, tool: &SolverBody) -> Vector2<f64> {
         let displacement = tool.velocity * TICK_S + tool.shift;
         let step = self.handle_displacement(displacement, tool.angular_velocity * TICK_S + tool.shift_angle);
         self.clipped(self.whole_force(step))
     }
 
-    /// Returns the change of the whole force at the end of a tick by a force on the tool, as a fraction of that force, for a
-    /// handle at the centre of mass: T (T K + B)/m.
+    /// Returns the change of the whole force at the end of a tick by a force on the tool, as a fraction of that force,
+    /// for a handle at the centre of mass: T (T K + B)/m.
     #[inline]
     fn force_change_by_force(&self) -> f64 {
         TICK_S * (TICK_S * self.stiffness + self.damping) / self.mass_kg
@@ -189,10 +190,10 @@ impl ImplicitCoupling {
 
     /// Returns the coupling force on the tool if the handle moves by `step` instead of by `whole`, the motion for which
     /// `force` was computed, world, N. The rule must be that of `force`: `is_free_motion` selects the midpoint rule, in
-    /// which `force` may be a mean over several parts, otherwise it is that of the contact solve. With this force, a tick
-    /// that ends early is passive: the kinetic energy of v₀ + s (v₁ − v₀) and the energy of the spring are convex in s,
-    /// and the force is linear in s. At the limit, the force is that of the end of the shorter motion: a linear change of
-    /// a force that is clipped already would take away what the hand must pay for.
+    /// which `force` may be a mean over several parts, otherwise it is that of the contact solve. With this force, a
+    /// tick that ends early is passive: the kinetic energy of v₀ + s (v₁ − v₀) and the energy of the spring are convex
+    /// in s, and the force is linear in s. At the limit, the force is that of the end of the shorter motion: a linear
+    /// change of a force that is clipped already would take away what the hand must pay for.
     pub fn force_of_shorter_motion(
         &self,
         force: Vector2<f64>,
@@ -214,11 +215,11 @@ impl ImplicitCoupling {
         self.fraction < 1.0 || self.force_steps > 0 || end.norm_squared() > reach_m * reach_m
     }
 
-    /// Whether the force on the hand may not fit the motion of the tool in a tick under contact load. At the force limit,
-    /// it may differ from that of the solve, which used a predicted fraction of the gains, by a work of more than
-    /// [`MISFIT_J`]; or the tool got the difference after the contacts were solved, so that their loads do work. Below the
-    /// limit, the work at the handle may be wrong by more than [`REPEAT_J`], because the tool rotates by another angle than
-    /// that of the secant arm. A free motion always fits. Real-time: one pass over the manifolds.
+    /// Whether the force on the hand may not fit the motion of the tool in a tick under contact load. At the force
+    /// limit, it may differ from that of the solve, which used a predicted fraction of the gains, by a work of more
+    /// than [`MISFIT_J`]; or the tool got the difference after the contacts were solved, so that their loads do work.
+    /// Below the limit, the work at the handle may be wrong by more than [`REPEAT_J`], because the tool rotates by
+    /// another angle than that of the secant arm. A free motion always fits. Real-time: one pass over the manifolds.
     #[inline(always)]
     pub fn may_not_fit(&self, solver_bodies: &[SolverBody], manifolds: &[Manifold], force: Vector2<f64>) -> bool {
         !solver_bodies[self.tool.body].is_free_motion && self.may_not_fit_under_load(solver_bodies, manifolds, force)
@@ -242,9 +243,9 @@ impl ImplicitCoupling {
         force.norm() * (arm - self.arm_m).norm() * tool.rotation_step_rad.abs() > REPEAT_J
     }
 
-    /// Does what [`Self::may_not_fit`] does at the force limit. With the force F on the hand, F_s of the solve and F_e of the
-    /// end of the tick, the tick gains at most (F_s − F)·Δhandle + (F_e − F)·Δhand. A force that the tool got after the
-    /// contacts were solved is part of F_s, but it moved the tool and so changed F_e, by T (T K + B)/m of it.
+    /// Does what [`Self::may_not_fit`] does at the force limit. With the force F on the hand, F_s of the solve and F_e
+    /// of the end of the tick, the tick gains at most (F_s − F)·Δhandle + (F_e − F)·Δhand. A force that the tool got
+    /// after the contacts were solved is part of F_s, but it moved the tool and so changed F_e, by T (T K + B)/m of it.
     #[inline]
     fn misfits_at_limit(&self, solver_bodies: &[SolverBody], manifolds: &[Manifold], force: Vector2<f64>) -> bool {
         let tool = &solver_bodies[self.tool.body];

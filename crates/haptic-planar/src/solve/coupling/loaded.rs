@@ -13,9 +13,9 @@ use nalgebra::Vector3;
 const STANDING_FRACTION: f64 = 1e-6;
 
 impl ImplicitCoupling {
-    /// Finds the directions that contacts of the last tick constrain in this one: the normals that carried load, and the
-    /// tangents of the contacts that did not slip. Returns whether the tool is free in some of the others, so that the
-    /// coupling must be applied again. Only for a coupling within its force limit. Real-time: one pass over the
+    /// Finds the directions that contacts of the last tick constrain in this one: the normals that carried load, and
+    /// the tangents of the contacts that did not slip. Returns whether the tool is free in some of the others, so that
+    /// the coupling must be applied again. Only for a coupling within its force limit. Real-time: one pass over the
     /// manifolds.
     #[inline]
     pub fn constrain(&mut self, manifolds: &[Manifold]) -> bool {
@@ -78,10 +78,10 @@ impl ImplicitCoupling {
     }
 
     /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
-    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip with
-    /// friction on a fixed body that would end against its mean direction ends at rest. A tool that the contacts hold in
-    /// all directions, although not all of them are constrained, would reverse its velocity in every tick and never move;
-    /// it ends with the mean velocity. All of this only reduces the kinetic energy.
+    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip
+    /// with friction on a fixed body that would end against its mean direction ends at rest. A tool that the contacts
+    /// hold in all directions, although not all of them are constrained, would reverse its velocity in every tick and
+    /// never move; it ends with the mean velocity. All of this only reduces the kinetic energy.
     fn settle(
         &self,
         mut constrained: Constrained,
@@ -121,8 +121,8 @@ impl ImplicitCoupling {
     }
 }
 
-/// Limits the component of an end velocity along a row that was not constrained so far to that of the mean velocity, and
-/// adds the row to the constrained ones.
+/// Limits the component of an end velocity along a row that was not constrained so far to that of the mean velocity,
+/// and adds the row to the constrained ones.
 fn limit_new(constrained: &mut Constrained, row: Vector3<f64>, end: Vector3<f64>, mean: Vector3<f64>) -> Vector3<f64> {
     let Some(direction) = constrained.add(row) else { return end };
     let component = |velocity| direction.dot(&constrained.momentum(velocity));

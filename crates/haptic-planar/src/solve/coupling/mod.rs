@@ -6,9 +6,9 @@
 //!
 //!   [M (2 − P) + T² J̄ᵀ Z J̄] v̄ = M (2 − P) v₀ + T f + T J̄ᵀ (K s₀ + Z Δhand) + impulses,   Z = K Θ + B/T.
 //!
-//! J̄ uses the secant arm of the handle, so J̄ T v̄ is exactly the displacement of the handle and the force does exactly
-//! the work that the energy balance counts. Both rules store the same energy, so the step can switch between them from
-//! tick to tick.
+//! J̄ uses the secant arm of the handle, so J̄ T v̄ is exactly the displacement of the handle and the force does
+//! exactly the work that the energy balance counts. Both rules store the same energy, so the step can switch between
+//! them from tick to tick.
 
 mod balance;
 mod free_motion;
@@ -33,10 +33,10 @@ use nalgebra::{Matrix2, Vector2, Vector3};
 const RAIL_STIFFNESS_N_PER_M: f64 = 1e6;
 /// Damping across a rail, N·s/m; prevents oscillation across the rail.
 const RAIL_DAMPING_N_S_PER_M: f64 = 1e3;
-/// Largest rotation for which a tick under contact load uses the secant arm, rad. A light tool on a stiff spring can rotate
-/// by radians; then the secant arms of the repetitions need not converge, and with a wrong one the force moves the tool
-/// against itself at the start of the tick, so that no part of the tick is passive. With an arm close to that of the
-/// start, a short enough part of it is.
+/// Largest rotation for which a tick under contact load uses the secant arm, rad. A light tool on a stiff spring can
+/// rotate by radians; then the secant arms of the repetitions need not converge, and with a wrong one the force moves
+/// the tool against itself at the start of the tick, so that no part of the tick is passive. With an arm close to that
+/// of the start, a short enough part of it is.
 const MAX_SECANT_ROTATION_RAD: f64 = 0.5;
 
 /// The coupling of one tick.
@@ -142,8 +142,9 @@ impl ImplicitCoupling {
         }
     }
 
-    /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the velocity
-    /// of the solve is the mean velocity of the tick; otherwise, it is also that at its end. Real-time: at most one 3×3 inverse.
+    /// Adds the coupling to the tool's velocity and mass, for the contact solve. With constrained directions, the
+    /// velocity of the solve is the mean velocity of the tick; otherwise, it is also that at its end. Real-time: at
+    /// most one 3×3 inverse.
     #[inline(always)]
     pub fn apply(&self, solver_bodies: &mut SolverBodies) {
         if self.is_plain() && self.constrained.is_none() {
@@ -285,8 +286,8 @@ impl ImplicitCoupling {
     }
 }
 
-/// Returns the arm of the handle in a tick under contact load in which the tool rotates by `rotation_rad`, world, m, from
-/// that at its start.
+/// Returns the arm of the handle in a tick under contact load in which the tool rotates by `rotation_rad`, world, m,
+/// from that at its start.
 fn loaded_arm(start_arm_m: Vector2<f64>, rotation_rad: f64) -> Vector2<f64> {
     secant_arm(start_arm_m, rotation_rad.clamp(-MAX_SECANT_ROTATION_RAD, MAX_SECANT_ROTATION_RAD))
 }

@@ -14,13 +14,13 @@ use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBodies;
 use nalgebra::Vector3;
 
-/// Softness ε of each equation that prescribes a velocity. With a smaller value, gaps that no rigid body can close all at
-/// once cause large impulses, and the modes change from step to step; with a larger one, more steps are needed.
+/// Softness ε of each equation that prescribes a velocity. With a smaller value, gaps that no rigid body can close all
+/// at once cause large impulses, and the modes change from step to step; with a larger one, more steps are needed.
 const SOFTNESS: f64 = 1e-6;
 
 impl System {
-    /// Computes the changes of the impulses of the collected manifolds, which act on a single dynamic body. Returns whether
-    /// they exist: with friction, the system can be singular.
+    /// Computes the changes of the impulses of the collected manifolds, which act on a single dynamic body. Returns
+    /// whether they exist: with friction, the system can be singular.
     pub(super) fn solve_one_body(&mut self, body: usize, manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
         let (mut columns, mut impulse) = ([Vector3::zeros(); 3], Vector3::zeros());
         for ((index, own), values) in self.loaded.iter().zip(&mut self.values) {

@@ -8,8 +8,8 @@ use haptic_planar::scene::body_state::BodyState;
 const SETTLE_S: f64 = 1.0;
 const MEASURE_S: f64 = 1.0;
 
-/// Runs a stack of 2 to 10 equal boxes, each a little off the axis. Returns the creep: the largest displacement of a box
-/// per second after the stack has settled, m/s.
+/// Runs a stack of 2 to 10 equal boxes, each a little off the axis. Returns the creep: the largest displacement of a
+/// box per second after the stack has settled, m/s.
 pub fn creep_m_per_s(seed: u64) -> f64 {
     let mut random = scrambled(seed);
     let count = 2 + random.index(9);
