@@ -140,6 +140,10 @@ impl Board for Powered {
         self.0.handle()
     }
 
+    fn handle_mut(&mut self) -> &mut EmulatedHandle {
+        self.0.handle_mut()
+    }
+
     fn next_event(&mut self) -> Option<String> {
         self.0.next_event()
     }

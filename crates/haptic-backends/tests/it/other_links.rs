@@ -304,6 +304,9 @@ fn a_haply_that_sends_nothing_and_one_that_sends_garbage_are_distinguished() {
         fn handle(&self) -> &EmulatedHandle {
             &self.1
         }
+        fn handle_mut(&mut self) -> &mut EmulatedHandle {
+            &mut self.1
+        }
         fn next_event(&mut self) -> Option<String> {
             None
         }
@@ -357,6 +360,9 @@ impl Board for Deafened {
     }
     fn handle(&self) -> &EmulatedHandle {
         self.board.handle()
+    }
+    fn handle_mut(&mut self) -> &mut EmulatedHandle {
+        self.board.handle_mut()
     }
     fn next_event(&mut self) -> Option<String> {
         self.board.next_event()
