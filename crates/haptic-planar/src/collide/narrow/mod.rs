@@ -5,6 +5,7 @@
 //! in this tick; if the pieces overlap, it is the face with the least depth. A corner–corner direction is never used
 //! for sharp pieces, because it causes ghost collisions at corners.
 
+mod clip;
 mod faces;
 mod rounded;
 #[cfg(test)]
@@ -17,7 +18,8 @@ use crate::scene::body_state::BodyState;
 use crate::shape::closest::track;
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::shape::piece::{Cone, Piece, PlacedPiece};
-use faces::{FACE_HYSTERESIS_M, collide_on_last_face, collide_sharp, last_face};
+use clip::FACE_HYSTERESIS_M;
+use faces::{collide_on_last_face, collide_sharp, last_face};
 use nalgebra::Vector2;
 use rounded::{collide_overlapping_cores, collide_rounded};
 

@@ -1,6 +1,7 @@
 //! Contact along the direction between closest features, for pairs with at least one rounded piece.
 
-use super::faces::{Face, LEVEL_ABOVE_M, LEVEL_M, MIN_SIDEWAYS_M_PER_S, clip, permitted, reference_face};
+use super::clip::{Face, LEVEL_M, clip};
+use super::faces::{LEVEL_ABOVE_M, MIN_SIDEWAYS_M_PER_S, permitted, reference_face};
 use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
 use crate::math::tangent_of;
 use crate::shape::closest::{Closest, Feature};
