@@ -23,7 +23,7 @@ use nalgebra::Vector2;
 /// Maximum number of impacts in a group; further ones form the next group.
 pub const MAX_MEMBERS: usize = 64;
 /// Maximum number of sweeps over a group.
-const MAX_SWEEPS: usize = 256;
+const MAX_SWEEPS: usize = 128;
 /// Number of relaxations in a tick over all groups, per manifold that the scene has capacity for, so that their cost
 /// stays a fifth of that of the contact solve; a pool break of 15 balls with friction takes more than 1,000. When they
 /// are used up, impacts are resolved one after the other.
