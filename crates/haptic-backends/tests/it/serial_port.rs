@@ -197,15 +197,18 @@ fn an_emergency_stop_is_held_on_the_line_until_it_is_released() {
     let stopped = Health::Faulted(FaultCode::EmergencyStop);
     tick_until(&mut device, "the stop is reported", |reading, _| reading.health == stopped);
     wait_until("the motor is off", || emulator.has_event("motor 0 off"));
-    let start = Instant::now();
+    let (start, mut is_known) = (Instant::now(), true);
     // Several times as long as the interval between two ARM messages.
     while start.elapsed() < Duration::from_secs(1) {
-        assert_eq!(tick(&mut device).0.health, stopped);
+        let health = tick(&mut device).0.health;
+        // On a busy machine the emulated board may be silent for so long that the link is lost.
+        is_known &= health != Health::Lost;
+        assert!(health == stopped || !is_known && health != Health::Ready, "{health:?}");
         std::thread::sleep(Duration::from_millis(1));
     }
     button.release();
     tick_until(&mut device, "the board is armed again", |reading, _| reading.health == Health::Ready);
-    assert_eq!(device.link_statistics().unwrap().reconnects, 0);
+    assert!(!is_known || device.link_statistics().unwrap().reconnects == 0);
 }
 
 #[test]
