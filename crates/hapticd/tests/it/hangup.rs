@@ -41,9 +41,14 @@ fn run_and_close_terminal(has_picture: bool) {
     let (mut window, terminal) = pseudo_terminal();
     let output = || if has_picture { Stdio::from(terminal.try_clone().unwrap()) } else { Stdio::null() };
     let daemon = hapticd(&["run", "--no-view", "--record", &recording]);
-    // A process with a controlling terminal of its own must lead a session, which `setsid` arranges.
-    let mut command = Command::new("setsid");
-    command.arg("--ctty").arg(daemon.get_program()).args(daemon.get_args()).env("TERM", "xterm");
+    // A process with a controlling terminal of its own must lead a session, which `setsid` arranges. `env` undoes what
+    // `nohup` may have done to this test.
+    let mut command = Command::new("env");
+    command
+        .args(["--default-signal=HUP", "setsid", "--ctty"])
+        .arg(daemon.get_program())
+        .args(daemon.get_args())
+        .env("TERM", "xterm");
     let mut child = command.stdin(terminal.try_clone().unwrap()).stdout(output()).stderr(output()).spawn().unwrap();
     drop((command, terminal));
     if has_picture {

@@ -171,7 +171,8 @@ fn after_a_failed_recording_another_can_start_and_of_two_at_once_only_one() {
     assert_eq!(daemon.ask("POST", "/api/record/stop", &Value::Null).0, 200);
     let (status, answer) = daemon.ask("POST", "/api/record/start", &json!({ "file": "a\u{1b}[31m.mcap" }));
     assert_eq!(status, 422, "{answer}");
-    daemon.end();
+    let summary = daemon.end_with(1);
+    assert_eq!(summary["recording"]["complete"], false);
     assert!(std::fs::metadata(&again).is_ok_and(|metadata| metadata.len() > 0), "{again}");
 }
 

@@ -78,7 +78,12 @@ impl Daemon {
     }
 
     pub fn end(self) -> Value {
-        self.process.end("-TERM")
+        self.end_with(0)
+    }
+
+    /// Ends the daemon, with this exit code.
+    pub fn end_with(self, code: i32) -> Value {
+        self.process.end_with("-TERM", code)
     }
 }
 
