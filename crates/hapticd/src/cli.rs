@@ -1,4 +1,4 @@
-//! Command-line arguments. [`values`] parses the values of options.
+//! Command-line arguments. `values` parses the values of options.
 
 mod values;
 
