@@ -187,8 +187,17 @@ fn the_wrong_board_and_the_wrong_version_are_refused_in_words() {
     assert!(error.contains("axes = 1"), "{error}");
 }
 
+/// Number of attempts of a test that an emulated board can only pass if the machine does not stall it for so long that
+/// the link is lost.
+const ATTEMPTS: u32 = 3;
+
 #[test]
 fn an_emergency_stop_is_held_on_the_line_until_it_is_released() {
+    assert!((0..ATTEMPTS).any(|_| holds_an_emergency_stop()), "the link was lost in every attempt");
+}
+
+/// Presses and releases the emergency stop of a board. Returns false if the link was lost meanwhile.
+fn holds_an_emergency_stop() -> bool {
     let button = StopButton::default();
     let emulator = Emulator::start_with("stop", NativeTraits::default(), ServeOptions::default(), &button);
     let mut device = open(&emulator.port, 2).unwrap();
@@ -197,18 +206,19 @@ fn an_emergency_stop_is_held_on_the_line_until_it_is_released() {
     let stopped = Health::Faulted(FaultCode::EmergencyStop);
     tick_until(&mut device, "the stop is reported", |reading, _| reading.health == stopped);
     wait_until("the motor is off", || emulator.has_event("motor 0 off"));
-    let (start, mut is_known) = (Instant::now(), true);
+    let start = Instant::now();
     // Several times as long as the interval between two ARM messages.
     while start.elapsed() < Duration::from_secs(1) {
         let health = tick(&mut device).0.health;
-        // On a busy machine the emulated board may be silent for so long that the link is lost.
-        is_known &= health != Health::Lost;
-        assert!(health == stopped || !is_known && health != Health::Ready, "{health:?}");
+        if health == Health::Lost {
+            return false;
+        }
+        assert_eq!(health, stopped);
         std::thread::sleep(Duration::from_millis(1));
     }
     button.release();
     tick_until(&mut device, "the board is armed again", |reading, _| reading.health == Health::Ready);
-    assert!(!is_known || device.link_statistics().unwrap().reconnects == 0);
+    device.link_statistics().unwrap().reconnects == 0
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use nalgebra::Vector2;
 
-/// Speed of the hand on its way to the floor and into it, m/s.
+/// Speed of the hand towards the floor and into it, m/s.
 const APPROACH_M_PER_S: f64 = 0.1;
 /// Speed of a hand that leaves, m/s: a quick but ordinary withdrawal.
 const LEAVE_M_PER_S: f64 = 0.1;

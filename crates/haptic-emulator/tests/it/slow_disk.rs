@@ -36,7 +36,7 @@ fn a_board_goes_on_while_its_trace_waits_for_the_disk() {
     let (sender, events) = channel();
     let written = path.clone();
     let serving = std::thread::spawn(move || serve_with_trace(written, &sender));
-    // The pipe holds about 100 rows, and nobody reads them yet.
+    // The pipe holds about 100 rows, which are not read yet.
     let mut pipe = File::open(&path).unwrap();
     fcntl_setpipe_size(&pipe, 4096).unwrap();
     let is_plugged_in_again =

@@ -8,7 +8,7 @@
 //!
 //! No pair is searched beyond the next meeting of all pairs: what would follow if the bodies passed through each other
 //! does not matter. The work is limited. An island for which it does not suffice ends its tick early, with the poses
-//! and velocities of the time up to which its pairs are known. It keeps its energy, and its next tick goes on from
+//! and velocities of the time up to which its pairs are known. It keeps its energy, and its next tick continues from
 //! there.
 
 use super::worst_case;

@@ -117,8 +117,20 @@ fn a_board_whose_emergency_stop_is_pressed_is_driven_without_force_and_the_summa
     assert!(last.contains("the host left"), "{last}");
 }
 
+/// Number of attempts of a test that an emulated board can only pass if the machine does not stall it for so long that
+/// the link is lost.
+const ATTEMPTS: u32 = 3;
+
 #[test]
 fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
+    let reconnects: Vec<u64> =
+        (0..ATTEMPTS).map(|_| reconnects_of_an_unplugged_device()).take_while(|n| *n != 1).collect();
+    assert!(reconnects.len() < ATTEMPTS as usize, "reconnects in each attempt: {reconnects:?}");
+}
+
+/// Unplugs a device once, checks the ramp of the force after it has been plugged in again, and returns how often it was
+/// reconnected.
+fn reconnects_of_an_unplugged_device() -> u64 {
     let flags = ["--die-after", "3", "--dead-for", "0.2", "--trace", "trace.csv", "--seconds", "12"];
     let mut bench = Bench::new("native-1dof", &flags);
     bench.device("serial", "axes = 1");
@@ -132,8 +144,6 @@ fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
     let log = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{log}");
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
-    // On a busy machine the emulated board may also be silent for long enough to be lost.
-    assert!(summary["device"]["reconnects"].as_u64() >= Some(1), "{summary}\n{log}");
     assert!(summary["faults"].as_array().unwrap().iter().any(|fault| fault["kind"] == "lost"), "{summary}");
     let unplugged_s = first_second(&bench.wait_for("unplugged"));
     let on_again_s = first_second(&bench.wait_for("motor 0 on"));
@@ -141,6 +151,7 @@ fn an_unplugged_device_is_reconnected_and_force_ramps_up_again() {
     let forces = forces_between(&bench.folder.join("trace.csv"), unplugged_s, on_again_s + 0.1);
     // After a tenth of the ramp, the force is a tenth of the requested one, which is at most 4 N.
     assert!(!forces.is_empty() && forces.iter().all(|force| force.abs() < 0.6), "{forces:?}");
+    summary["device"]["reconnects"].as_u64().unwrap()
 }
 
 fn first_second(line: &str) -> f64 {

@@ -42,7 +42,7 @@ struct Outcome {
     lost: u64,
 }
 
-/// An answer on its way: time of arrival and time at which the board sampled.
+/// An answer in transit: time of arrival and time at which the board sampled.
 type Answer = (u64, u64);
 
 struct Run {
@@ -155,7 +155,7 @@ fn stale_share(outcome: &Outcome) -> f64 {
     outcome.stale as f64 / 20_000.0
 }
 
-/// A second from the start, until so many ms later.
+/// Interval that begins one second after the start and lasts `ms`.
 fn a_second_on(ms: u64) -> (u64, u64) {
     (1000 * MS, (1000 + ms) * MS)
 }
