@@ -34,7 +34,7 @@ mod settings;
 pub use settings::{Passivity, StoredEnergy, TankSettings};
 
 use account::{AccountSettings, AxisLine, AxisWork};
-use haptic_planar::math::{larger, smaller};
+use haptic_planar::math::{equal, larger, smaller};
 use nalgebra::Vector2;
 use sent::SentForces;
 
@@ -99,9 +99,8 @@ impl Tank {
     /// Resets the tank for a new world. A force that still acts stays in the account: the new energy must cover it,
     /// whatever the hand does, because a simulated hand may be placed elsewhere. Real-time: constant.
     pub fn refill(&mut self, stored: StoredEnergy) {
-        self.level_j = self.cap_j(stored.total_j);
+        self.set_levels(self.cap_j(stored.total_j), self.cap_j(stored.total_j - stored.height_j));
         self.lowest_j = self.level_j;
-        self.non_gravity_j = self.cap_j(stored.total_j - stored.height_j);
         self.height_j = stored.height_j;
         self.lines.iter_mut().for_each(|line| line.slope_n = 0.0);
         self.position_m = None;
@@ -136,7 +135,7 @@ impl Tank {
     ) -> Vector2<f64> {
         self.skip_reading(elapsed_s);
         let before_m = self.position_m.replace(position_m);
-        let moved_m = position_m - before_m.unwrap_or(position_m);
+        let moved_m = before_m.map_or_else(Vector2::zeros, |before_m| position_m - before_m);
         let work_j = self.likely_change_j(moved_m);
         let near_j = if is_trusted { work_j } else { smaller(work_j, 0.0) };
         let level_j = if !is_trusted || before_m.is_none() {
@@ -168,7 +167,7 @@ impl Tank {
             Passivity::Tank => self.limit_by_level(self.limit_by_near(force_n, load_n)),
             Passivity::Observer | Passivity::Off => force_n,
         };
-        self.passed = if admitted_n == self.expected_n { 1.0 } else { fraction_of(admitted_n, self.expected_n) };
+        self.passed = if equal(admitted_n, self.expected_n) { 1.0 } else { fraction_of(admitted_n, self.expected_n) };
         self.expected_n = admitted_n;
         self.sent.send(admitted_n);
         admitted_n
@@ -205,7 +204,7 @@ impl Tank {
 
     /// Scales a force down to what S covers. S covers Δ|f|₁ in addition, so that it can also cover the unknown
     /// position: an empty tank then leaves a small constant force instead of losing all energy to the encoder steps.
-    #[inline]
+    #[inline(always)]
     fn limit_by_level(&self, force_n: Vector2<f64>) -> Vector2<f64> {
         let position_j = self.account.encoder_step_m * (force_n.x.abs() + force_n.y.abs());
         if self.price_j(force_n) + position_j <= self.level_j {
@@ -283,7 +282,7 @@ impl Tank {
     /// and stretches the spring without doing the full work. That deficit would suppress the force of every wall, and a
     /// hand that feels no force cannot make up for it. Real-time: constant.
     pub fn reset_near(&mut self, stored: StoredEnergy) {
-        self.non_gravity_j = self.cap_j(stored.total_j - stored.height_j);
+        self.set_levels(self.level_j, self.cap_j(stored.total_j - stored.height_j));
     }
 
     /// Returns the tank level, J; zero when passivity is off.
@@ -297,8 +296,9 @@ impl Tank {
         self.lowest_j
     }
 
+    /// Returns the cap of a level for the energy that the world stores, J.
     fn cap_j(&self, stored_j: f64) -> f64 {
-        if self.passivity == Passivity::Off { 0.0 } else { larger(stored_j, 0.0) + self.reserve_j }
+        larger(stored_j, 0.0) + self.reserve_j
     }
 
     /// Returns the energy probably gained since the last reading, J: work of the hand against the newest force, plus
@@ -313,7 +313,7 @@ impl Tank {
     /// encoder steps or dry friction.
     #[inline(always)]
     fn is_work_known(&self) -> bool {
-        self.account.is_exact && self.sent.kept_s == 0.0 && self.sent.span.low_n == self.sent.span.high_n
+        self.account.is_exact && self.sent.kept_s == 0.0 && equal(self.sent.span.low_n, self.sent.span.high_n)
     }
 
     /// Returns the level after a reading that differs by `moved_m` from the last one, J, and starts a new span.
@@ -410,6 +410,7 @@ impl Tank {
         self.set_levels(level_j, non_gravity_j);
     }
 
+    /// Sets the levels; both are zero without passivity.
     fn set_levels(&mut self, level_j: f64, non_gravity_j: f64) {
         (self.level_j, self.non_gravity_j) =
             if self.passivity == Passivity::Off { (0.0, 0.0) } else { (level_j, non_gravity_j) };

@@ -102,12 +102,12 @@ impl Engagement {
     /// Advances by one tick and returns the fraction of the force for that tick. Real-time: constant.
     #[inline(always)]
     pub fn advance(&mut self) -> f64 {
-        // Nearly every tick.
         if self.is_at_full_force() { 1.0 } else { self.ramp() }
     }
 
+    /// Whether the hand receives the whole force, which it does in nearly every tick.
     #[inline(always)]
-    fn is_at_full_force(&self) -> bool {
+    pub fn is_at_full_force(&self) -> bool {
         self.fraction >= 1.0 && self.recovered >= 1.0
     }
 

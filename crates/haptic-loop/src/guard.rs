@@ -18,6 +18,7 @@ use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::{RESERVE_J, StoredEnergy, Tank, TankSettings, clamp_norm, project_onto_segment};
 use haptic_device::{WriteError, WriteOutcome};
+use haptic_planar::math::equal;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 
@@ -269,20 +270,21 @@ impl Guard {
 
     /// Updates the tank for the time since the last tick.
     fn update_energy(&mut self, request: &ForceRequest, hand: &HandReading) {
-        let elapsed_s = f64::from(request.periods.max(1)) * TICK_S;
+        let elapsed_s = f64::from(request.periods) * TICK_S;
+        let is_at_full_force = self.engagement.is_at_full_force();
         self.tank.expect(request.force_n);
         match hand.position_m {
             Some(position_m) if hand.is_new => {
                 let is_trusted = !matches!(hand.validity, Validity::Faulted(_));
                 let moved_m = self.tank.observe(position_m, elapsed_s, request.stored, is_trusted);
                 self.counters.withheld_j += self.shortfall_n.dot(&moved_m);
-                if self.engagement.is_engaging() {
+                if !is_at_full_force && self.engagement.is_engaging() {
                     self.settle(request.offset_j - self.withheld_by_ramp_n.dot(&moved_m));
                 }
             }
             _ => self.tank.skip_reading(elapsed_s),
         }
-        if self.engagement.fraction() < 1.0 {
+        if !is_at_full_force {
             self.tank.reset_near(request.stored);
         }
     }
@@ -351,8 +353,9 @@ impl Guard {
     #[inline(always)]
     fn limit(&mut self, wanted_n: Vector2<f64>) -> Vector2<f64> {
         let clamped_n = clamp_norm(wanted_n, self.clamp.now_n);
-        self.counters.clamped += u64::from(clamped_n != wanted_n);
-        let ramped_n = clamped_n * self.engagement.advance();
+        self.counters.clamped += u64::from(!equal(clamped_n, wanted_n));
+        let is_at_full_force = self.engagement.is_at_full_force();
+        let ramped_n = if is_at_full_force { clamped_n } else { clamped_n * self.engagement.advance() };
         self.withheld_by_ramp_n = clamped_n - ramped_n;
         slewed(self.tank.acting_force_n(), ramped_n, self.slew_n_per_tick)
     }
@@ -360,7 +363,7 @@ impl Guard {
     #[inline(always)]
     fn limit_by_energy(&mut self, allowed_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
         let paid_n = self.tank.admit(allowed_n, load_n);
-        self.counters.cut += u64::from(paid_n != allowed_n);
+        self.counters.cut += u64::from(!equal(paid_n, allowed_n));
         paid_n
     }
 

@@ -139,7 +139,7 @@ impl ReadingMonitor {
     }
 
     fn check_new(&mut self, reading: &Reading) -> Validity {
-        let moved_m = reading.position_m - self.position_m.unwrap_or(reading.position_m);
+        let moved_m = self.position_m.map_or_else(Vector2::zeros, |before_m| reading.position_m - before_m);
         let elapsed_s = self.elapsed_since_last_s(reading);
         let allowed_m = self.max_speed_m_per_s * elapsed_s;
         if moved_m.norm_squared() > allowed_m * allowed_m {

@@ -36,6 +36,8 @@ pub struct HapticLoop {
     guard: Guard,
     safety: Safety,
     device_max_force_n: f64,
+    /// Weight of the tool, mapped to the device, N.
+    load_n: Vector2<f64>,
     publisher: Box<dyn SnapshotSink>,
     /// Holds the newest report. Reports are written in place, because copying them would be the largest cost of a tick
     /// after the world.
@@ -73,6 +75,7 @@ impl HapticLoop {
             guard: Guard::new(&safety, &model, world.stored_at_start()),
             safety,
             device_max_force_n,
+            load_n: mapping.force_to_device(world.tool_weight_n()),
             publisher: Box::new(NullSink),
             recorder: BlackBoxRecorder::new(),
             ticks: 0,
@@ -253,7 +256,7 @@ impl HapticLoop {
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         ForceRequest {
             force_n: self.mapping.force_to_device(force_n),
-            load_n: self.mapping.force_to_device(self.world.tool_weight_n()),
+            load_n: self.load_n,
             stored: self.world.stored(&felt.energy),
             pairs_dropped: felt.pairs_dropped,
             periods,
@@ -291,6 +294,11 @@ impl HapticLoop {
         }
     }
 
+    /// Updates the weight of the tool on the device after a change of the world or the mapping.
+    fn update_load(&mut self) {
+        self.load_n = self.mapping.force_to_device(self.world.tool_weight_n());
+    }
+
     fn max_coupling_force_n(&self) -> f64 {
         self.safety.max_force_n.min(self.device_max_force_n) / self.mapping.scale
     }
@@ -305,6 +313,7 @@ impl HapticLoop {
     fn set_mapping(&mut self, mapping: ActiveMapping) {
         if !mapping.acts_like(&self.mapping) {
             self.mapping = mapping;
+            self.update_load();
             self.coupling.reset_hand(mapping.rail);
             self.coupling.limit(self.max_coupling_force_n());
             self.world.state.energy.restart_gain();
@@ -329,6 +338,7 @@ impl HapticLoop {
         self.coupling.reset_hand(self.mapping.rail);
         self.monitor.restart();
         let old = std::mem::replace(&mut self.world, world);
+        self.update_load();
         self.place_hand();
         self.world.hand.continue_guidance(&old.hand);
         old

@@ -4,7 +4,7 @@
 //! the delay may be anything and may vary. Every replaced command therefore stays in the account for t_d. At each
 //! instant the force lies in the range of the commands that may act, and its square is at most their largest square.
 
-use haptic_planar::math::{larger, smaller};
+use haptic_planar::math::{equal, larger, smaller};
 use nalgebra::Vector2;
 
 /// Largest number of groups of replaced commands. Up to four periods of delay, each command has a group of its own.
@@ -199,7 +199,7 @@ impl SentForces {
             self.due_s = self.period_s;
         }
         self.is_held = true;
-        if self.next_n != self.newest_n {
+        if !equal(self.next_n, self.newest_n) {
             if self.kept_s > 0.0 {
                 self.replace(self.newest_n);
             }

@@ -47,6 +47,7 @@ impl HapticLoop {
         mapping.carry(&mut from);
         let axes = self.device.identity().axes;
         self.mapping = mapping.activate(axes).map_err(|_| BadCheckpoint("has an invalid mapping"))?;
+        self.update_load();
         self.safety.carry(&mut from);
         self.monitor.carry(&mut from);
         self.coupling.carry(&mut from);

@@ -30,8 +30,12 @@ pub(super) fn integrate_displacements<P: Policy>(
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
 ) -> Vector2<f64> {
+    // That of the held tool is set below.
+    let held = coupling.map_or(usize::MAX, ImplicitCoupling::body);
     for &body in &scene.dynamic_bodies {
-        workspace.solver_bodies.all[body].set_displacement();
+        if body != held {
+            workspace.solver_bodies.all[body].set_displacement();
+        }
     }
     let Some(coupling) = coupling else {
         use_end_velocity_where_penetrating(workspace);
