@@ -30,8 +30,6 @@ pub const OVERRUNS_IN_A_ROW: u32 = 20;
 pub struct ForceRequest {
     /// Requested force on the hand, N.
     pub force_n: Vector2<f64>,
-    /// Weight of the tool, mapped to the device, N.
-    pub load_n: Vector2<f64>,
     /// Energy that the world could deliver to the hand.
     pub stored: StoredEnergy,
     /// Near pairs dropped because the pair table was full.
@@ -91,6 +89,8 @@ pub struct Guard {
     busy_s: f64,
     engagement: Engagement,
     tank: Tank,
+    /// Weight of the tool, N.
+    load_n: Vector2<f64>,
     /// The fault that is still active, if any.
     active_fault: Option<Fault>,
     /// Fault caused by a failed write in the last tick, if any.
@@ -119,6 +119,7 @@ impl Guard {
             busy_s: 0.0,
             engagement: Engagement::new(safety.engage_ramp_s),
             tank: Tank::new(&tank_settings(safety, device), stored),
+            load_n: Vector2::zeros(),
             active_fault: None,
             unsent: None,
             late_in_a_row: 0,
@@ -137,6 +138,11 @@ impl Guard {
         self.busy_after_s = stale_after_s(safety, self.device.period_s) - 5e-10;
         self.engagement.set_limits(safety.engage_ramp_s);
         self.tank.set_limits(&tank_settings(safety, &self.device));
+    }
+
+    /// Sets the weight of the tool, N; zero at first. Real-time: constant.
+    pub fn set_load(&mut self, load_n: Vector2<f64>) {
+        self.load_n = load_n;
     }
 
     /// Switches the force off; it re-engages as after a fault. Real-time: constant.
@@ -205,7 +211,7 @@ impl Guard {
         self.given_before_n = self.tank.acting_force_n();
         if self.is_nominal(request, hand) {
             let shaped_n = self.limit(request.force_n);
-            let force_n = self.limit_by_energy(shaped_n, request.load_n);
+            let force_n = self.limit_by_energy(shaped_n);
             self.shortfall_n = request.force_n - force_n;
             Admission { force_n, fault: None }
         } else {
@@ -315,7 +321,7 @@ impl Guard {
             (None, _) if is_late || self.is_busy() => self.interrupt(),
             (None, _) => self.limit(wanted_n),
         };
-        let force_n = self.limit_by_energy(allowed_n, request.load_n);
+        let force_n = self.limit_by_energy(allowed_n);
         self.shortfall_n = wanted_n - force_n;
         Admission { force_n, fault: self.report_once(fault) }
     }
@@ -361,8 +367,8 @@ impl Guard {
     }
 
     #[inline(always)]
-    fn limit_by_energy(&mut self, allowed_n: Vector2<f64>, load_n: Vector2<f64>) -> Vector2<f64> {
-        let paid_n = self.tank.admit(allowed_n, load_n);
+    fn limit_by_energy(&mut self, allowed_n: Vector2<f64>) -> Vector2<f64> {
+        let paid_n = self.tank.admit(allowed_n, self.load_n);
         self.counters.cut += u64::from(!equal(paid_n, allowed_n));
         paid_n
     }

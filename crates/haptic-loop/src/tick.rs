@@ -36,8 +36,6 @@ pub struct HapticLoop {
     guard: Guard,
     safety: Safety,
     device_max_force_n: f64,
-    /// Weight of the tool, mapped to the device, N.
-    load_n: Vector2<f64>,
     publisher: Box<dyn SnapshotSink>,
     /// Holds the newest report. Reports are written in place, because copying them would be the largest cost of a tick
     /// after the world.
@@ -75,7 +73,6 @@ impl HapticLoop {
             guard: Guard::new(&safety, &model, world.stored_at_start()),
             safety,
             device_max_force_n,
-            load_n: mapping.force_to_device(world.tool_weight_n()),
             publisher: Box::new(NullSink),
             recorder: BlackBoxRecorder::new(),
             ticks: 0,
@@ -85,6 +82,7 @@ impl HapticLoop {
             device,
             world: Box::new(world),
         };
+        rendering.update_load();
         rendering.place_hand();
         Ok(rendering)
     }
@@ -256,7 +254,6 @@ impl HapticLoop {
         let force_n = if self.pause.is_some() { Vector2::zeros() } else { felt.force_on_hand_n };
         ForceRequest {
             force_n: self.mapping.force_to_device(force_n),
-            load_n: self.load_n,
             stored: self.world.stored(&felt.energy),
             pairs_dropped: felt.pairs_dropped,
             periods,
@@ -296,7 +293,7 @@ impl HapticLoop {
 
     /// Updates the weight of the tool on the device after a change of the world or the mapping.
     fn update_load(&mut self) {
-        self.load_n = self.mapping.force_to_device(self.world.tool_weight_n());
+        self.guard.set_load(self.mapping.force_to_device(self.world.tool_weight_n()));
     }
 
     fn max_coupling_force_n(&self) -> f64 {

@@ -6,7 +6,7 @@ use haptic_planar::checkpoint::Archive;
 
 impl Guard {
     /// Archives or restores all values except the device model, which does not change, and values derived from the
-    /// limits ([`Guard::set_limits`]). Real-time: constant.
+    /// limits ([`Guard::set_limits`]) or from the world and the mapping ([`Guard::set_load`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             device: _,
@@ -18,6 +18,7 @@ impl Guard {
             busy_s,
             engagement,
             tank,
+            load_n: _,
             active_fault,
             unsent,
             late_in_a_row,

@@ -10,14 +10,7 @@ fn lively(total_j: f64) -> StoredEnergy {
 
 /// Request of a world with ample energy, so that only the limit under test acts.
 fn request(x_n: f64) -> ForceRequest {
-    ForceRequest {
-        force_n: Vector2::new(x_n, 0.0),
-        load_n: Vector2::zeros(),
-        stored: lively(10.0),
-        pairs_dropped: 0,
-        periods: 1,
-        offset_j: 0.0,
-    }
+    ForceRequest { force_n: Vector2::new(x_n, 0.0), stored: lively(10.0), pairs_dropped: 0, periods: 1, offset_j: 0.0 }
 }
 
 fn hand(x_m: f64) -> HandReading {
@@ -226,8 +219,9 @@ fn the_tank_has_the_last_word_even_over_a_force_that_all_else_allows() {
 fn a_tool_held_still_keeps_its_weight() {
     let weight_n = Vector2::new(0.0, -0.981);
     let stored = StoredEnergy { total_j: 0.49, height_j: 0.489 };
-    let held = ForceRequest { force_n: weight_n, load_n: weight_n, stored, ..request(0.0) };
+    let held = ForceRequest { force_n: weight_n, stored, ..request(0.0) };
     let mut guard = Guard::new(&Safety { engage_ramp_s: 0.2, ..Safety::default() }, &WorstAxisModel::default(), stored);
+    guard.set_load(weight_n);
     guard.start_ramp(0.0);
     (0..1000).for_each(|_| _ = guard.admit(&held, &hand(0.01)));
     for _ in 0..100_000 {
