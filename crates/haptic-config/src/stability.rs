@@ -27,7 +27,8 @@ pub struct Stability {
     /// Whether a hand that trembles over encoder edges costs no energy.
     pub trembling_is_free: bool,
     pub loss_per_crossing_j: f64,
-    /// Time for which a trembling hand can press with 2 N, s; `None` for ever.
+    /// Time for which a trembling hand can press with 2 N before the tank reduces the force, s; `None` if it never
+    /// does.
     pub trembling_press_s: Option<f64>,
     pub tool_damping_ratio: Option<f64>,
     pub tool_frequency_hz: Option<f64>,

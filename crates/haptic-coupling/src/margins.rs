@@ -58,7 +58,7 @@ pub struct Margins {
     /// that knows where the edge is could extract it. Zero if dry friction covers the force step.
     pub loss_per_crossing_j: f64,
     /// Time for which a trembling hand can press with 2 N before these losses make the tank reduce the force, s; `None`
-    /// for ever.
+    /// if they never do.
     pub trembling_press_s: Option<f64>,
     /// Damping ratio of the tool on the coupling; `None` without a tool.
     pub damping_ratio: Option<f64>,

@@ -51,7 +51,7 @@ const NEGLIGIBLE_J: f64 = 1e-15;
 pub struct Tank {
     passivity: Passivity,
     account: AccountSettings,
-    /// Damping that N relies on, N·s/m.
+    /// Damping that the level without gravity relies on, N·s/m.
     counted_damping_n_s_per_m: f64,
     reserve_j: f64,
     /// Tank level S, J.
@@ -202,8 +202,9 @@ impl Tank {
         4.0 * self.counted_damping_n_s_per_m * larger(self.non_gravity_j, 0.0) / self.sent.period_s
     }
 
-    /// Scales a force down to what S covers. S covers Δ|f|₁ in addition, so that it can also cover the unknown
-    /// position: an empty tank then leaves a small constant force instead of losing all energy to the encoder steps.
+    /// Scales a force down to what S covers. Beyond the price of the force, S must cover Δ|f|₁, as a reserve for the
+    /// unknown position. An almost empty tank then leaves a small constant force instead of losing all energy to the
+    /// encoder steps.
     #[inline(always)]
     fn limit_by_level(&self, force_n: Vector2<f64>) -> Vector2<f64> {
         let position_j = self.account.encoder_step_m * (force_n.x.abs() + force_n.y.abs());
@@ -383,8 +384,8 @@ impl Tank {
         level_j
     }
 
-    /// Returns the force that will probably be sent next, N: the expected force as far as it has passed before and the
-    /// level covers it, or the newest one if that is not finite.
+    /// Returns the force that will probably be sent next, N: the expected force times the fraction that was sent in the
+    /// last tick, reduced to what the level covers; the newest force if that is not finite.
     fn next_force_n(&self) -> Vector2<f64> {
         let next_n = self.expected_n * self.passed;
         let price_j = next_n.norm_squared() * (self.sent.period_s + self.sent.kept_s) * self.account.per_square;

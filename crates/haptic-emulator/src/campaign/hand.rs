@@ -39,8 +39,8 @@ pub struct HandMotion {
 }
 
 impl HandMotion {
-    /// Target of the hand `since_start_ms` after its start, m; `since_onset_ms` after the disturbance has begun, if it
-    /// has.
+    /// Returns the target of the hand, m, `since_start_ms` after its start. `since_onset_ms` is the time since the
+    /// disturbance began; `None` before it.
     pub fn target_m(&self, since_start_ms: u64, since_onset_ms: Option<u64>) -> Vector2<f64> {
         match since_onset_ms {
             Some(ms) if self.behaviour == Behaviour::Leaves => {

@@ -59,9 +59,9 @@ impl Figures {
     }
 }
 
-/// Largest difference of the work in two records, mJ, until the disturbance ends; after an event, until the motors are
-/// off. A new engagement afterwards pushes a hand back that has meanwhile pressed deeper; its energy has a bound of its
-/// own.
+/// Returns the largest difference of the work in two records, mJ, until the disturbance ends; for an event, which has
+/// no duration, until the motors are off. The engagement after that is not included: it pushes back a hand that has
+/// meanwhile pressed deeper, and the energy of an engagement has its own bound.
 fn excess_mj(disturbance: Disturbance, record: &Record, reference: &Record) -> f64 {
     let until_ms = match (disturbance.duration_ms(), record.off_after_ns) {
         (0, None) => record.moments.len(),

@@ -43,7 +43,7 @@ pub struct Record {
     pub off_after_ns: Option<u64>,
 }
 
-/// What board and trial tell each other.
+/// Flags and results shared by board and trial.
 #[derive(Debug, Default)]
 pub struct Signals {
     /// Set by the board when the force is steady.

@@ -45,7 +45,8 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
 /// extends by δ to either side of the corner. Along any axis at an angle φ from the normal of the face, the separation
 /// is then at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ this is negative for every face that is not nearly parallel. The
 /// same holds if the incident edge and the face overlap by the length δ and s is the larger of the gaps of the two
-/// points. The widening of the face does not count: a box beside a jaw can pass it.
+/// points. The distance by which clipping widens a face is not part of the overlap, because a box beside a jaw can pass
+/// the jaw.
 #[inline]
 pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };

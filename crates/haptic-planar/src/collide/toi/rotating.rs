@@ -193,7 +193,7 @@ impl Search {
         })
     }
 
-    /// Takes in a pose in which the pair has a contact. Breaks with the result at the end of the search.
+    /// Handles a pose in which the pair has a contact. Breaks with the result at the end of the search.
     fn visit(&mut self, contact: &PoseContact) -> ControlFlow<Option<Found>> {
         if contact.is_meeting(self.angular_speed) {
             let grazes = contact.lowest_speed() > MIN_SPEED_FRACTION * self.start_speed.min(0.0);
@@ -214,7 +214,7 @@ impl Search {
         self.advance(pose, contact.later_s.max(0.0).min(self.longest_s))
     }
 
-    /// Takes in a pose in which the pair has no contact.
+    /// Handles a pose in which the pair has no contact.
     fn visit_apart(&mut self) -> ControlFlow<Option<Found>> {
         self.advance(Pose { time_s: self.time_s, speed: 0.0 }, self.longest_s)
     }
