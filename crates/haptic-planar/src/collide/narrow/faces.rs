@@ -249,6 +249,8 @@ impl FaceChoice {
             (None, Some((least, _)), _) if least < self.covered_m - FAR_SIDE_M => None,
             (None, Some((least, _)), Some(kept)) if kept.separation_m >= least - FACE_HYSTERESIS_M => Some(kept),
             (None, Some((_, face)), _) => Some(face),
+            // No face is better than the kept one, which `least_m` left out for a rounding error.
+            (None, None, Some(kept)) if kept.separation_m >= self.covered_m - FAR_SIDE_M => Some(kept),
             (None, None, _) => None,
         }
     }

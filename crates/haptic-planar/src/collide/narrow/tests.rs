@@ -208,3 +208,49 @@ fn a_corner_that_slides_in_front_of_a_face_closes_at_its_own_gap() {
     let least_m = found.gap_m[..found.count].iter().copied().fold(f64::INFINITY, f64::min);
     assert!((least_m - 3e-4).abs() < 1e-9, "{found:?}");
 }
+
+/// Returns one piece of a scene at rest in a pose.
+fn at_rest<'a>(
+    scene: &'a Scene,
+    placed: &'a PlacedPiece,
+    piece: usize,
+    centre_m: Vector2<f64>,
+    rotation: Vector2<f64>,
+) -> PairSide<'a> {
+    PairSide {
+        piece: &scene.pieces[piece],
+        placed,
+        centre_m,
+        rotation,
+        velocity_m_per_s: Vector2::zeros(),
+        angular_velocity_rad_per_s: 0.0,
+    }
+}
+
+/// The search compares the separations of cores, to which the radii are added again: the face of the last tick must not
+/// be left out for the rounding error of this.
+#[test]
+fn a_rounded_box_keeps_the_contact_on_the_face_that_it_is_deep_in() {
+    for rounding_um in 1..60 {
+        let rounding_m = f64::from(rounding_um) * 1.7e-5;
+        let shape = |side: f64| ShapeDescription::Box { size_m: Vector2::repeat(side) };
+        let floor = BodyDescription { fixed: true, ..BodyDescription::new("floor", shape(0.1)) };
+        let rider =
+            BodyDescription { rounding_m, position_m: vector![0.0, 0.2], ..BodyDescription::new("box", shape(0.007)) };
+        let scene =
+            Scene::build(&SceneDescription { bodies: vec![floor, rider], ..SceneDescription::default() }).unwrap();
+        for deeper_um in 1..40 {
+            let depth_m = rounding_m + f64::from(deeper_um) * 3.1e-5;
+            let centre_m = vector![0.003, 0.0535 + rounding_m - depth_m];
+            let placed = [(0, Vector2::zeros()), (1, centre_m)]
+                .map(|(piece, centre_m)| PlacedPiece::new(&scene.pieces[piece], centre_m, Vector2::x()));
+            let floor = at_rest(&scene, &placed[0], 0, Vector2::zeros(), Vector2::x());
+            let rider = at_rest(&scene, &placed[1], 1, centre_m, Vector2::x());
+            let mut cache = FeatureCache::default();
+            for tick in 0..3 {
+                let contact = collide(&floor, &rider, &Near::within(5e-4), &mut cache);
+                assert!(contact.is_some(), "rounding {rounding_m} m, {depth_m} m deep, tick {tick}");
+            }
+        }
+    }
+}
