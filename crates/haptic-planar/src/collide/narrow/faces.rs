@@ -19,6 +19,9 @@ const SAME_PLANE: f64 = 0.999;
 const OVERLAP_TOLERANCE_M: f64 = 1e-5;
 /// Separation up to which two such pieces count as level, m: the error of the contact solve.
 pub(super) const LEVEL_ABOVE_M: f64 = 1e-7;
+/// Difference between the heights of the ends of an edge over a face below which the edge lies flat on it, m: more than
+/// rounding errors, and less than what the contact solve leaves.
+const FLAT_M: f64 = 1e-9;
 /// Speed above which a piece moves towards a side, m/s.
 pub(super) const MIN_SIDEWAYS_M_PER_S: f64 = 1e-4;
 /// Ratio of the separation s to the length δ below which a face is certainly the best one; see
@@ -367,5 +370,15 @@ pub(super) fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: us
     {
         return false;
     }
-    corner_open(other, corner, -of.placed.normals[face])
+    corner_open(other, corner, -of.placed.normals[face]) || lies_flat(of, other, face, corner)
+}
+
+/// Whether the edge of `other` at a covered corner lies flat in front of a face of `of`. Rounding errors then decide
+/// which end of the edge is the support corner, and the contact is that of the edge.
+#[inline(never)]
+fn lies_flat(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
+    let normal = of.placed.normals[face];
+    let (edge, start, end) = incident_edge(other.placed, corner, normal);
+    let is_outline = other.piece.seams.as_ref().is_none_or(|seams| seams.internal_edges >> edge & 1 == 0);
+    is_outline && normal.dot(&(end - start)).abs() < FLAT_M
 }

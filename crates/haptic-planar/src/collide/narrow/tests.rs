@@ -254,3 +254,39 @@ fn a_rounded_box_keeps_the_contact_on_the_face_that_it_is_deep_in() {
         }
     }
 }
+
+/// Two angles are interlocked and touch along one edge of each, which ends at the covered inner corner of its angle.
+/// Which end of an edge is deeper is a matter of rounding.
+#[test]
+fn edges_that_lie_flat_on_each_other_touch_whatever_the_rounding() {
+    let corners = [[-5.0, -5.0], [10.0, -5.0], [10.0, 0.0], [0.0, 0.0], [0.0, 5.0], [-5.0, 5.0]];
+    let corners_m = corners.iter().map(|&[x, y]| vector![x, y] * 1e-3).collect();
+    let angle = |name: &str, position_m: Vector2<f64>| BodyDescription {
+        position_m,
+        ..BodyDescription::new(name, ShapeDescription::Polygon { corners_m })
+    };
+    let one = angle("one", Vector2::zeros());
+    let other = BodyDescription { name: "other".to_owned(), position_m: vector![0.1, 0.0], ..one.clone() };
+    let scene = Scene::build(&SceneDescription { bodies: vec![one, other], ..SceneDescription::default() }).unwrap();
+    let to_centre_m = scene.bodies[0].centre_m;
+    for step in 0..2000 {
+        let (sine, cosine) = libm::sincos(f64::from(step) * 0.0031);
+        let rotations = [vector![cosine, sine], vector![-cosine, -sine]];
+        let turned = |by: Vector2<f64>, v: Vector2<f64>| vector![by.x * v.x - by.y * v.y, by.y * v.x + by.x * v.y];
+        let deep_m = vector![0.0101, -3e-6];
+        let origins = [vector![0.0, 0.0], turned(rotations[0], deep_m)];
+        let centres = [0, 1].map(|i| origins[i] + turned(rotations[i], to_centre_m));
+        let mut deepest_m = 0.0_f64;
+        for a in scene.bodies[0].pieces.clone() {
+            for b in scene.bodies[1].pieces.clone() {
+                let placed = [(a, 0), (b, 1)]
+                    .map(|(piece, body)| PlacedPiece::new(&scene.pieces[piece], centres[body], rotations[body]));
+                let one = at_rest(&scene, &placed[0], a, centres[0], rotations[0]);
+                let other = at_rest(&scene, &placed[1], b, centres[1], rotations[1]);
+                let contact = collide(&one, &other, &Near::within(5e-4), &mut FeatureCache::default());
+                deepest_m = contact.map_or(deepest_m, |contact| deepest_m.min(contact.apart_m));
+            }
+        }
+        assert!((deepest_m + 3e-6).abs() < 1e-9, "step {step}: {deepest_m} m");
+    }
+}
