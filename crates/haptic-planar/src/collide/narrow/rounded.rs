@@ -89,7 +89,8 @@ impl Passage {
                 // The other corner comes to lie over this edge.
                 let (over_m, speed) = (sign * edge.dot(&apart), sign * edge.dot(&velocity));
                 if over_m + speed * closest_s > 0.0 {
-                    closest_s = (-over_m / speed).max(0.0);
+                    // A corner that is over the edge by a rounding error may leave it after any time.
+                    closest_s = (-over_m / speed).clamp(0.0, closest_s);
                 }
             }
         }
@@ -117,7 +118,8 @@ impl Passage {
         let radii = a.piece.radius_m + b.piece.radius_m;
         let mut time_s = self.closest_s;
         if self.after(time_s).norm_squared() < radii * radii {
-            time_s = self.meeting_s(radii);
+            // Corners that overlap now and hardly move have no meeting; rounding can put it at infinity.
+            time_s = self.meeting_s(radii).min(time_s);
         }
         if time_s <= 0.0 {
             return None;

@@ -290,3 +290,31 @@ fn edges_that_lie_flat_on_each_other_touch_whatever_the_rounding() {
         assert!((deepest_m + 3e-6).abs() < 1e-9, "step {step}: {deepest_m} m");
     }
 }
+
+/// The square of the speed underflows, so that the time of the meeting is infinite.
+#[test]
+fn round_corners_that_hardly_move_have_a_finite_contact() {
+    let disc = |name: &str, x: f64| BodyDescription {
+        position_m: vector![x, 0.0],
+        ..BodyDescription::new(name, ShapeDescription::Disc { radius_m: 1e-3 })
+    };
+    let bodies = vec![disc("one", 0.0), disc("other", 0.1)];
+    let scene = Scene::build(&SceneDescription { bodies, ..SceneDescription::default() }).unwrap();
+    for apart_m in [vector![0.0018, 0.0001], vector![0.001_999_999, -0.000_001]] {
+        for speed in [1e-319, 1e-200, 1e-150, 1e-20] {
+            for direction in [vector![0.0, 1.0], vector![0.0, -1.0], vector![1.0, 0.0], vector![-1.0, 0.0]] {
+                let placed = [PlacedPiece::new(&scene.pieces[0], Vector2::zeros(), Vector2::x()), {
+                    PlacedPiece::new(&scene.pieces[1], apart_m, Vector2::x())
+                }];
+                let one = at_rest(&scene, &placed[0], 0, Vector2::zeros(), Vector2::x());
+                let other = PairSide {
+                    velocity_m_per_s: direction * speed,
+                    ..at_rest(&scene, &placed[1], 1, apart_m, Vector2::x())
+                };
+                let near = Near { had_contact_load: true, ..Near::within(5e-4) };
+                let contact = collide(&one, &other, &near, &mut FeatureCache::default()).unwrap();
+                assert!(contact.normal.norm() > 0.999 && contact.gap_m[0].is_finite(), "{speed} m/s: {contact:?}");
+            }
+        }
+    }
+}
