@@ -13,7 +13,7 @@ use crate::solve::coupling::ImplicitCoupling;
 use crate::solve::impact_queue::ImpactTotals;
 use crate::solve::islands::Islands;
 use crate::solve::policy::Policy;
-use crate::solve::position_correction::BodyCorrection;
+use crate::solve::position_correction::{BodyCorrection, Correction};
 use crate::solve::solver_body::SolverBody;
 use crate::state::State;
 use crate::workspace::Workspace;
@@ -30,6 +30,9 @@ const GAIN_FRACTION: f64 = 1e-13;
 const FREE_CORRECTION_M: f64 = 5e-6;
 /// Energy that an island has available in a tick below which it is at rest, J.
 const REST_J: f64 = 1e-12;
+
+/// Fraction of its motion below which a body counts as held by the position correction.
+const HELD_FRACTION: f64 = 1.0 / 32.0;
 
 /// Maximum number of times that the tick of an island is halved because its kinetic energy cannot pay for its gain.
 const MAX_HALVINGS: usize = 6;
@@ -129,6 +132,24 @@ pub(super) fn limit_correction(
         if fraction < 1.0 {
             move_back(&mut solver_bodies.all[body], correction.of(body), 1.0 - fraction);
             correction.scale(body, fraction);
+        }
+    }
+    slow_held_bodies(scene, &mut solver_bodies.all, correction);
+}
+
+/// Slows each body that the position correction holds back by what it holds back. The contact loads leave such a body
+/// the velocity of a motion that the correction takes back in every tick: without this, a body that is wedged in would
+/// stand still with a velocity for ever.
+fn slow_held_bodies(scene: &Scene, solver_bodies: &mut [SolverBody], correction: &Correction) {
+    for &body in &scene.dynamic_bodies {
+        let (moved, reach_m) = (&mut solver_bodies[body], scene.bodies[body].reach_m);
+        let change = correction.of(body);
+        let made_m = moved.displacement.norm() + moved.rotation_step_rad.abs() * reach_m;
+        let (step, angle) = (moved.displacement - change.displacement, moved.rotation_step_rad - change.angle);
+        let demanded_m = step.norm() + angle.abs() * reach_m;
+        if made_m < HELD_FRACTION * demanded_m {
+            moved.velocity *= made_m / demanded_m;
+            moved.angular_velocity *= made_m / demanded_m;
         }
     }
 }

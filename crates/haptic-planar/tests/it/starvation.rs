@@ -55,3 +55,35 @@ fn no_body_stands_still_while_it_keeps_its_velocity() {
         assert_below(&format!("seed {seed}: energy gain, J"), energy.gain_max_j, 0.01 * energy.work_in_j.abs());
     }
 }
+
+/// The correction of a body that is wedged in between three walls takes back what the contact loads leave to it.
+#[test]
+fn a_body_that_is_wedged_in_does_not_keep_a_velocity_that_it_cannot_use() {
+    let radius = 0.005;
+    for seed in 0..500 {
+        let mut random = Random(1_000_003 * (77 + seed));
+        let mut bodies = Vec::new();
+        for third in 0..3 {
+            let angle = (f64::from(third) + random.between(-0.4, 0.4)) * std::f64::consts::TAU / 3.0;
+            let (sine, cosine) = libm::sincos(angle);
+            let out = radius + random.between(-1.5e-4, 5e-5) + 0.02;
+            let wall = fixed(&format!("wall {third}"), box_shape(0.04, 0.04), out * sine, -out * cosine);
+            bodies.push(with(BodyDescription { angle_rad: angle, ..wall }, 1.0, 0.0, 0.0));
+        }
+        let mut one = with(body("disc", disc(radius), 0.0, 0.0), 0.006, 0.0, 0.0);
+        one.velocity_m_per_s = vector![random.between(-0.01, 0.01), random.between(-0.01, 0.01)];
+        bodies.push(one);
+        let mut lab = Lab::new(&scene(if seed % 2 == 0 { 0.0 } else { GRAVITY }, bodies, None));
+        let mut held = 0;
+        for tick in 0..100 {
+            let before = *lab.body("disc");
+            lab.free();
+            let now = lab.body("disc");
+            let least_m_per_s = before.velocity_m_per_s.norm().min(now.velocity_m_per_s.norm());
+            let moved_m = (now.centre_m - before.centre_m).norm();
+            let is_held = least_m_per_s > 1e-4 && moved_m < 0.01 * least_m_per_s * TICK_S;
+            held = if is_held { held + 1 } else { 0 };
+            assert!(held < FROZEN_TICKS, "seed {seed}, tick {tick}: stands still at {least_m_per_s} m/s");
+        }
+    }
+}
