@@ -69,12 +69,15 @@ pub(super) fn clamp_to_toi<P: Policy>(
         let moved = &mut workspace.solver_bodies.all[body];
         let reach = motion_reach_m(scene, body, moved);
         let curved_m = 0.5 * moved.rotation_step_rad * moved.rotation_step_rad * scene.bodies[body].reach_m;
-        let mut rotation_rad = moved.rotation_step_rad.abs();
+        let (mut rotation_rad, mut farthest_m) = (moved.rotation_step_rad.abs(), reach);
         if moved.had_impact {
-            // An impact can reverse a rotation within the tick, so that little of it is left at the end.
-            rotation_rad = rotation_rad.max(moved.angular_velocity.abs() * TICK_S);
+            // An impact can reverse a motion within the tick, so that little of it is left at the end. The contacts were
+            // found along the motion before the impact.
+            let before_rad = state.bodies[body].angular_velocity_rad_per_s.abs() * TICK_S;
+            rotation_rad = rotation_rad.max(before_rad).max(moved.angular_velocity.abs() * TICK_S);
+            farthest_m = farthest_m.max(moved.reach_m);
         }
-        let rotates_far = rotation_rad > FAST_ROTATION_RAD && reach > FAST_ROTATION_M;
+        let rotates_far = rotation_rad > FAST_ROTATION_RAD && farthest_m > FAST_ROTATION_M;
         let rotates_fast = rotates_far || curved_m > CURVED_M;
         moved.only_rotates_fast = rotates_fast && reach <= FAST_M && !moved.had_impact && !P::FORCED;
         // An impact that is not finished can have stopped a fast body.

@@ -92,15 +92,16 @@ impl ContactTotals {
     }
 }
 
-/// Finds the bodies for which a gap at the end of the tick cannot be extrapolated from its start. Returns whether there
-/// are any.
+/// Finds the bodies for which a gap at the end of the tick cannot be extrapolated from its start, among them all fast
+/// ones: an impact can reverse the motion along which their gaps were found. Returns whether there are any.
 #[cold]
 fn find_curved_motions(scene: &Scene, workspace: &mut Workspace) -> bool {
     let mut any = false;
     for &body in &scene.dynamic_bodies {
         let moved = &mut workspace.solver_bodies.all[body];
         let rotation_squared = moved.rotation_step_rad * moved.rotation_step_rad;
-        moved.has_curved_motion = 0.5 * rotation_squared * scene.bodies[body].reach_m > MAX_GAP_ERROR_M
+        moved.has_curved_motion = moved.is_fast
+            || 0.5 * rotation_squared * scene.bodies[body].reach_m > MAX_GAP_ERROR_M
             || moved.displacement.norm_squared() > MAX_LINEAR_MOTION_M * MAX_LINEAR_MOTION_M;
         any |= moved.has_curved_motion;
     }
