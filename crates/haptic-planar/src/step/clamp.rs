@@ -69,15 +69,8 @@ pub(super) fn clamp_to_toi<P: Policy>(
         let moved = &mut workspace.solver_bodies.all[body];
         let reach = motion_reach_m(scene, body, moved);
         let curved_m = 0.5 * moved.rotation_step_rad * moved.rotation_step_rad * scene.bodies[body].reach_m;
-        let (mut rotation_rad, mut farthest_m) = (moved.rotation_step_rad.abs(), reach);
-        if moved.had_impact {
-            // An impact can reverse a motion within the tick, so that little of it is left at the end. The contacts were
-            // found along the motion before the impact.
-            let before_rad = state.bodies[body].angular_velocity_rad_per_s.abs() * TICK_S;
-            rotation_rad = rotation_rad.max(before_rad).max(moved.angular_velocity.abs() * TICK_S);
-            farthest_m = farthest_m.max(moved.reach_m);
-        }
-        let rotates_far = rotation_rad > FAST_ROTATION_RAD && farthest_m > FAST_ROTATION_M;
+        let rotates_far = (moved.rotation_step_rad.abs() > FAST_ROTATION_RAD && reach > FAST_ROTATION_M)
+            || (moved.had_impact && rotated_far(moved, &state.bodies[body]));
         let rotates_fast = rotates_far || curved_m > CURVED_M;
         moved.only_rotates_fast = rotates_fast && reach <= FAST_M && !moved.had_impact && !P::FORCED;
         // An impact that is not finished can have stopped a fast body.
@@ -90,6 +83,15 @@ pub(super) fn clamp_to_toi<P: Policy>(
     // What follows only shortens motions, except of fast bodies.
     workspace.may_have_curved_motions = any_curved || any;
     if any { clamp_fast_islands::<P>(scene, state, workspace, coupling, force, impacts) } else { force }
+}
+
+/// Whether a body with an impact rotated far before or after it. An impact can reverse a motion within the tick, so that little
+/// of it is left at the end. The contacts were found along the motion before the impact.
+#[cold]
+#[inline(never)]
+fn rotated_far(moved: &SolverBody, before: &BodyState) -> bool {
+    let fastest_rad_per_s = before.angular_velocity_rad_per_s.abs().max(moved.angular_velocity.abs());
+    fastest_rad_per_s * TICK_S > FAST_ROTATION_RAD && moved.reach_m > FAST_ROTATION_M
 }
 
 /// Does what [`clamp_to_toi`] does if a body is fast.

@@ -375,6 +375,7 @@ pub(super) fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: us
 
 /// Whether the edge of `other` at a covered corner lies flat in front of a face of `of`. Rounding errors then decide
 /// which end of the edge is the support corner, and the contact is that of the edge.
+#[cold]
 #[inline(never)]
 fn lies_flat(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
     let normal = of.placed.normals[face];

@@ -3,7 +3,7 @@
 use super::clip::{Face, LEVEL_M, clip};
 use super::faces::{LEVEL_ABOVE_M, MIN_SIDEWAYS_M_PER_S, permitted, reference_face};
 use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
-use crate::math::tangent_of;
+use crate::math::{larger, smaller, tangent_of};
 use crate::shape::closest::{Closest, Feature};
 use crate::shape::features::{FeatureCache, FeatureId};
 use crate::shape::piece::PlacedPiece;
@@ -83,14 +83,14 @@ impl Passage {
         let velocity = velocity_at(&b_before, closest.on_b) - velocity_at(&a_before, closest.on_a);
         let apart = closest.on_b - closest.on_a;
         let approach = -apart.dot(&velocity);
-        let mut closest_s = if approach > 0.0 { (approach / velocity.norm_squared()).min(TICK_S) } else { 0.0 };
+        let mut closest_s = if approach > 0.0 { smaller(approach / velocity.norm_squared(), TICK_S) } else { 0.0 };
         for (of, feature, sign) in [(a, closest.feature_a, 1.0), (b, closest.feature_b, -1.0)] {
             for edge in edges_at(of.placed, usize::from(feature_index(feature))) {
                 // The other corner comes to lie over this edge.
                 let (over_m, speed) = (sign * edge.dot(&apart), sign * edge.dot(&velocity));
                 if over_m + speed * closest_s > 0.0 {
                     // A corner that is over the edge by a rounding error may leave it after any time.
-                    closest_s = (-over_m / speed).clamp(0.0, closest_s);
+                    closest_s = smaller(larger(-over_m / speed, 0.0), closest_s);
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Passage {
         let mut time_s = self.closest_s;
         if self.after(time_s).norm_squared() < radii * radii {
             // Corners that overlap now and hardly move have no meeting; rounding can put it at infinity.
-            time_s = self.meeting_s(radii).min(time_s);
+            time_s = smaller(self.meeting_s(radii), time_s);
         }
         if time_s <= 0.0 {
             return None;
@@ -133,7 +133,7 @@ impl Passage {
     fn meeting_s(&self, radii: f64) -> f64 {
         let approach = -self.apart.dot(&self.velocity);
         let gap = self.apart.norm_squared() - radii * radii;
-        let root = (approach * approach - self.velocity.norm_squared() * gap).max(0.0).sqrt();
+        let root = larger(approach * approach - self.velocity.norm_squared() * gap, 0.0).sqrt();
         gap / (approach + root)
     }
 }
