@@ -9,6 +9,7 @@ mod crowds;
 mod determinism;
 mod energy;
 mod fast_bodies;
+mod flat_corners;
 mod impact_rules;
 mod impact_states;
 mod invariants;
