@@ -14,6 +14,7 @@ mod impact_rules;
 mod impact_states;
 mod invariants;
 mod jamming;
+mod passing;
 mod restitution;
 mod rolling;
 mod rotation;
