@@ -1,10 +1,14 @@
 //! Convex pieces of bodies, in the body frame and in the world frame.
 
-use crate::math::rotate;
+use crate::math::{cross, rotate};
 use nalgebra::Vector2;
 
 /// Maximum number of corners of a convex piece; all corner arrays have this size.
 pub const MAX_CORNERS: usize = 16;
+
+/// Largest [`Piece::certain_slope`]. With a larger value, contacts that tilt strongly would be kept on their last face
+/// without a search; with a smaller one, more contacts are searched for.
+pub const CERTAIN_SLOPE: f64 = 0.3;
 
 /// A convex core (point, segment or polygon) grown by a radius, in the body frame, whose origin is the body's centre of
 /// mass.
@@ -23,6 +27,9 @@ pub struct Piece {
     pub normals: [Vector2<f64>; MAX_CORNERS],
     /// Largest distance of a point of the piece from the body's centre of mass, radius included, m.
     pub reach_m: f64,
+    /// Ratio of a gap to a length of the outline below which the gap is certainly the best one: the tangent of the
+    /// smallest angle by which a corner turns, at most [`CERTAIN_SLOPE`].
+    pub certain_slope: f64,
     /// Parts of the outline that neighbours cover; `None` if there are none. A neighbour is a piece that cannot move
     /// relative to this one.
     pub seams: Option<Box<Seams>>,
@@ -66,13 +73,24 @@ impl Piece {
             }
         }
         let reach_m = outline.iter().map(|c| c.norm()).fold(0.0, f64::max) + radius_m;
-        Self { body, count: count as u8, radius_m, corners, normals, reach_m, seams: None }
+        let certain_slope = flattest_turn(&normals[..count]).min(CERTAIN_SLOPE);
+        Self { body, count: count as u8, radius_m, corners, normals, reach_m, certain_slope, seams: None }
     }
 
     /// Returns the corners in use.
     pub fn outline(&self) -> &[Vector2<f64>] {
         &self.corners[..self.count as usize]
     }
+}
+
+/// Returns the tangent of the smallest angle between the normals of two consecutive edges; infinite if no such angle is
+/// less than a right angle.
+fn flattest_turn(normals: &[Vector2<f64>]) -> f64 {
+    let turn = |(i, normal): (usize, &Vector2<f64>)| {
+        let next = normals[(i + 1) % normals.len()];
+        if normal.dot(&next) > 0.0 { cross(*normal, next).abs() / normal.dot(&next) } else { f64::INFINITY }
+    };
+    normals.iter().enumerate().map(turn).fold(f64::INFINITY, f64::min)
 }
 
 /// A piece's core in world coordinates, updated in every tick for dynamic bodies.

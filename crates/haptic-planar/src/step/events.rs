@@ -12,7 +12,7 @@
 //! there.
 
 use super::worst_case;
-use crate::collide::meeting::{Meeting, MeetingBudget, contact_at_meeting, extent_m, next_meeting};
+use crate::collide::meeting::{Meeting, MeetingBudget, contact_at_meeting, extent_m, next_meeting, when_corners_touch};
 use crate::collide::narrow::PairSide;
 use crate::collide::pair_table::Pair;
 use crate::collide::toi::{FAST_M, SUBSTEPS, moved_piece};
@@ -284,7 +284,8 @@ impl Run<'_> {
         let poses = [self.pose(pair, 0, now_s), self.pose(pair, 1, now_s)];
         let sides = [0, 1].map(|which| self.side(pair, which, now_s, 0.0, &poses[which]));
         let geometry = contact_at_meeting(&sides[0], &sides[1], due_s - now_s)?;
-        let manifold = Manifold::new(index, pair, &geometry, sides.map(|side| side.centre_m), [0.0; 2]);
+        let (geometry, centres) = when_corners_touch(geometry, &sides[0], &sides[1]);
+        let manifold = Manifold::new(index, pair, &geometry, centres, [0.0; 2]);
         let bodies = &self.solver_bodies.all;
         let (point, is_flat) = closing_point(&manifold, bodies)?;
         let hit = Hit {

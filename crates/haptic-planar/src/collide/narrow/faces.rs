@@ -4,7 +4,7 @@ use super::clip::{FACE_HYSTERESIS_M, Face, LEVEL_M, clip, clip_with_overlap, edg
 use super::{ContactGeometry, Near, PairSide, corner_open, velocity_at};
 use crate::math::{larger, smaller};
 use crate::shape::features::{FeatureCache, FeatureId};
-use crate::shape::piece::PlacedPiece;
+use crate::shape::piece::{CERTAIN_SLOPE, PlacedPiece};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
@@ -24,9 +24,9 @@ pub(super) const LEVEL_ABOVE_M: f64 = 1e-7;
 const FLAT_M: f64 = 1e-9;
 /// Speed above which a piece moves towards a side, m/s.
 pub(super) const MIN_SIDEWAYS_M_PER_S: f64 = 1e-4;
-/// Ratio of the separation s to the length δ below which a face is certainly the best one; see
-/// [`collide_on_last_face`].
-const CERTAIN_SLOPE: f64 = 0.3;
+/// Cosine of the angle between the normals of two faces of one piece, below which the face of the last tick is kept for
+/// a small advantage in separation: that of a slope of [`CERTAIN_SLOPE`].
+const SAME_SIDE: f64 = 0.957_826;
 
 /// Returns the face that separated the pair or carried its contact in the last tick, with its present separation. It
 /// usually still separates the pair or carries its contact.
@@ -46,10 +46,13 @@ pub(super) fn last_face(a: &PairSide, b: &PairSide, last: FeatureId, radii: f64)
 ///
 /// Let s be the separation of the face. If the support corner is over the face, at least δ > 0 from its ends, the face
 /// extends by δ to either side of the corner. Along any axis at an angle φ from the normal of the face, the separation
-/// is then at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ this is negative for every face that is not nearly parallel. The
-/// same holds if the incident edge and the face overlap by the length δ and s is the larger of the gaps of the two
-/// points. The distance by which clipping widens a face is not part of the overlap, because a box beside a jaw can pass
-/// the jaw.
+/// is then at most s cos φ − δ |sin φ|. With s ≤ 0.3 δ this is negative for every face that is not nearly parallel. A
+/// nearly parallel face cannot be better either, because the corner is over this one.
+///
+/// The bound also holds if the incident edge and the face overlap by the length δ and s is the larger of the gaps of the
+/// two points. But the edge may extend past a corner of the piece that is almost flat, and touch the next face first,
+/// at the end that clipping cuts off. The slope s/δ is therefore limited to the smallest turn of a corner of the piece.
+/// The distance by which clipping widens a face is not part of the overlap, because a box beside a jaw can pass the jaw.
 #[inline]
 pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> Option<ContactGeometry> {
     let (of, other) = if face.of_first { (a, b) } else { (b, a) };
@@ -58,15 +61,19 @@ pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near
     }
     let (geometry, overlap_m) = clip_with_overlap(a, b, face, near)?;
     let certain = geometry.count == 2
-        && is_certain(larger(geometry.gap_m[0], geometry.gap_m[1]), overlap_m - OVERLAP_TOLERANCE_M);
-    let certain = certain || is_certain(face.separation_m, clearance_beside(of, other, face));
+        && is_certain(
+            larger(geometry.gap_m[0], geometry.gap_m[1]),
+            overlap_m - OVERLAP_TOLERANCE_M,
+            of.piece.certain_slope,
+        );
+    let certain = certain || is_certain(face.separation_m, clearance_beside(of, other, face), CERTAIN_SLOPE);
     if certain { Some(geometry) } else { None }
 }
 
-/// Whether a separation s and a length δ prove that no other face is better; see [`collide_on_last_face`].
+/// Whether a separation s and a length δ prove that no face at a larger slope is better; see [`collide_on_last_face`].
 #[inline]
-fn is_certain(separation_m: f64, length_m: f64) -> bool {
-    length_m > 0.0 && separation_m <= CERTAIN_SLOPE * length_m
+fn is_certain(separation_m: f64, length_m: f64, slope: f64) -> bool {
+    length_m > 0.0 && separation_m <= slope * length_m
 }
 
 /// Returns the distance along the face from the support corner to the nearer end of the face, minus
@@ -245,12 +252,14 @@ impl FaceChoice {
         }
         let separated = self.open.or(self.crossed).map(|(_, face)| face);
         match (separated, self.deep, self.kept) {
-            (Some(face), _, Some(kept)) if same_plane(a, b, &face, &kept) => Some(kept),
+            (Some(face), _, Some(kept)) if same_plane(a, b, &face, &kept) && keeps(a, b, &face, &kept, near) => {
+                Some(kept)
+            }
             (Some(face), _, _) => Some(face),
             // A covered face separates the pieces better, so neighbours carry the contact; the remaining face is on the
             // far side of a thick piece.
             (None, Some((least, _)), _) if least < self.covered_m - FAR_SIDE_M => None,
-            (None, Some((least, _)), Some(kept)) if kept.separation_m >= least - FACE_HYSTERESIS_M => Some(kept),
+            (None, Some((_, face)), Some(kept)) if keeps(a, b, &face, &kept, near) => Some(kept),
             (None, Some((_, face)), _) => Some(face),
             // No face is better than the kept one, which `least_m` left out for a rounding error.
             (None, None, Some(kept)) if kept.separation_m >= self.covered_m - FAR_SIDE_M => Some(kept),
@@ -345,13 +354,28 @@ fn normal_of(a: &PairSide, b: &PairSide, face: &Face) -> Vector2<f64> {
     if face.of_first { a.placed.normals[face.index] } else { b.placed.normals[face.index] }
 }
 
-/// Whether `face` and `kept`, the face of the last tick, are the same plane seen from opposite sides, with similar
-/// separations. If so, `kept` stays the reference face.
+/// Whether `face` and `kept`, the face of the last tick, are the same plane seen from opposite sides.
 #[inline]
 fn same_plane(a: &PairSide, b: &PairSide, face: &Face, kept: &Face) -> bool {
-    kept.of_first != face.of_first
-        && kept.separation_m >= face.separation_m - FACE_HYSTERESIS_M
-        && normal_of(a, b, face).dot(&normal_of(a, b, kept)) < -SAME_PLANE
+    kept.of_first != face.of_first && normal_of(a, b, face).dot(&normal_of(a, b, kept)) < -SAME_PLANE
+}
+
+/// Whether `kept`, the face of the last tick, stays the reference face although `face` is better: its separation must be
+/// similar, and so must the gap of its contact. An edge that is clipped to the face may come closer beside it: where the
+/// outline is almost flat, one plane separates the pieces as well as the next, but only one face carries the contact.
+/// On two such faces of one piece, the better one is always right.
+#[inline]
+fn keeps(a: &PairSide, b: &PairSide, face: &Face, kept: &Face, near: &Near) -> bool {
+    if kept.of_first == face.of_first {
+        if kept.index == face.index {
+            return true;
+        }
+        if normal_of(a, b, face).dot(&normal_of(a, b, kept)) > SAME_SIDE {
+            return false;
+        }
+    }
+    kept.separation_m >= face.separation_m - FACE_HYSTERESIS_M
+        && clip(a, b, kept, near).is_some_and(|contact| contact.apart_m <= face.separation_m + FACE_HYSTERESIS_M)
 }
 
 #[inline]

@@ -8,8 +8,8 @@ use crate::work::Work;
 const ADVANCES_PER_TICK: usize = 64;
 /// Number of substeps in the [`ToiBudget`] after the impacts, shared by all pairs.
 const SUBSTEPS_PER_TICK: usize = 128;
-/// Number of poses of rotating pairs in the [`ToiBudget`] before the impacts, shared by all pairs. When it is used up,
-/// contacts are those of the start of the tick.
+/// Number of poses of pairs that rotate or pass each other in the [`ToiBudget`] before the impacts, shared by all
+/// pairs. When it is used up, contacts are those of the start of the tick.
 const POSES_PER_TICK: usize = 96;
 
 /// Numbers of advances and substeps that are left. A tick uses up to two budgets: one before the impacts and one after

@@ -218,7 +218,7 @@ pub fn collide_ahead(
     collide_then(a, b, &toi, &near_then(&toi), cache)
 }
 
-/// Returns the time of impact of a rotating pair, found from the time at which its gap is small. An advancement ends
+/// Returns the time of impact of a pair whose normal turns, found from the time at which its gap is small. An advancement ends
 /// with a gap of up to [`TARGET_GAP_M`], and a pair that closes slowly rotates by hundredths of a radian until it
 /// meets. Newton's method on the gap, in which a meeting after the end of the tick counts as none. Real-time: at most
 /// [`MAX_REFINEMENTS`] calls of [`collide`].
@@ -240,7 +240,8 @@ fn refine(
         let later_s = closing_s(&then_a, &then_b, &geometry);
         let time_s = toi.time_s + later_s;
         let is_within_tick = time_s > 0.0 && time_s < TICK_S;
-        if later_s.abs() * angular_speed < MAX_TIME_ERROR_RAD || !is_within_tick {
+        let turning_speed = angular_speed + rotating::passing_speed(&then_a, &then_b, &geometry);
+        if later_s.abs() * turning_speed < MAX_TIME_ERROR_RAD || !is_within_tick {
             break;
         }
         toi = at(a, b, time_s);

@@ -1,16 +1,19 @@
-//! Contact of a pair of which one side rotates far within the tick: the poses in which it meets are searched for.
+//! Contact of a pair whose normal turns far within the tick, because one side rotates or because round sides pass each
+//! other: the poses in which it meets are searched for.
 
 use super::{
     MAX_TIME_ERROR_RAD, ToiBudget, angular_speed, approach_speed, at, boxes_stay_apart, closing_s, extrapolate_back,
     least, rotation_speed,
 };
-use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
+use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
+use crate::math::tangent_of;
 use crate::shape::features::FeatureCache;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 use std::ops::ControlFlow;
 
-/// Rotation before an impact below which the poses at the start of the tick are accurate enough for it, rad.
+/// Rotation of a body or of the normal before an impact below which the poses at the start of the tick are accurate
+/// enough for it, rad.
 const MIN_ROTATION_RAD: f64 = 1e-3;
 /// Fraction of the approach speed at the start of the tick that must be left when a rotating pair meets. A point that a
 /// rotation slows down more only grazes: it would fall below the speed of an impact and lose its energy in the contact
@@ -31,13 +34,16 @@ const ROUNDING_M: f64 = 1e-12;
 /// Overlap of a rotating pair that counts as none, m.
 const MAX_MISSED_M: f64 = 1e-6;
 
-/// Returns the contact of a rotating pair in its poses at the time when it first meets, or when it comes closest if it
+/// Returns the contact of a pair whose normal turns in its poses at the time when it first meets, or when it comes closest if it
 /// does not meet in this tick. `start` is its contact in the poses at the start of the tick, if any, and `reach_m` the
 /// distance that the pair can close in the tick. Time, normal and arms of the impact are then its own. With those of
 /// the start of the tick, the impulse is wrong by about twice the angle in between, a point that a rotation slows down
 /// strikes too early, and a corner that a rotation brings round is not seen at all. Returns `None` if the contact at
 /// the start of the tick is accurate enough: the pair hardly rotates before it meets, or cannot meet. Real-time: at
 /// most [`MAX_POSES`] calls of [`collide`].
+///
+/// The normal turns with the rotation of the bodies, and also if round sides pass each other. The velocities of a pair
+/// under load are not known, so only its rotation counts; see [`collide`] for its round corners.
 ///
 /// The time is found by Newton's method on the gap, in steps of at most [`MAX_POSE_STEP_RAD`], so that the points of
 /// one pose are those that can close until the next. In the poses of the result, the linear gaps of the points have
@@ -56,10 +62,31 @@ pub fn collide_after_rotation(
     let least_m = if near.had_contact_load { MAX_LOADED_GAP_M } else { -MAX_MISSED_M };
     let has_met = start.is_some_and(|start| start.apart_m < least_m);
     let least_rad = if start.is_some() { MIN_ROTATION_RAD } else { MIN_UNSEEN_ROTATION_RAD };
-    if angular_speed * TICK_S < least_rad || has_met {
+    let turns = angular_speed * TICK_S >= least_rad
+        || start.is_some_and(|start| {
+            !near.had_contact_load && is_round(a, b) && passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD
+        });
+    if !turns || has_met {
         return None;
     }
     collide_rotated(a, b, angular_speed, start, (near, reach_m), cache, budget)
+}
+
+/// Whether a side of the pair is rounded.
+#[inline]
+fn is_round(a: &PairSide, b: &PairSide) -> bool {
+    a.piece.radius_m + b.piece.radius_m > 0.0
+}
+
+/// Returns the angular speed at which the normal of a contact turns because round sides pass each other, rad/s; zero if
+/// no side is rounded. A face between them may stop this, but they may also leave the face.
+pub(super) fn passing_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
+    if !is_round(a, b) {
+        return 0.0;
+    }
+    let at = geometry.at_m[0];
+    let sideways = tangent_of(geometry.normal).dot(&(velocity_at(b, at) - velocity_at(a, at)));
+    sideways.abs() / (a.piece.radius_m + b.piece.radius_m + geometry.apart_m.max(0.0))
 }
 
 /// Does what [`collide_after_rotation`] does, for a pair that has not met and of which one side rotates at
@@ -74,7 +101,8 @@ fn collide_rotated(
     cache: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> Option<Found> {
-    let mut search = Search::start(a, b, angular_speed, start, reach_m)?;
+    let passing_speed = if near.had_contact_load { 0.0 } else { start.map_or(0.0, |s| passing_speed(a, b, s)) };
+    let mut search = Search::start(a, b, (angular_speed, passing_speed), start, reach_m)?;
     for _ in 0..MAX_POSES {
         if !budget.take_substep() {
             break;
@@ -83,7 +111,10 @@ fn collide_rotated(
         let (then_a, then_b) = then.sides(a, b);
         cache.forget_face();
         let next = match collide(&then_a, &then_b, near, cache) {
-            Some(geometry) => search.visit(&PoseContact::new(geometry, &then_a, &then_b, search.time_s)),
+            Some(geometry) => {
+                let contact = PoseContact::new(geometry, &then_a, &then_b, search.time_s, near.had_contact_load);
+                search.visit(&contact)
+            }
             None => search.visit_apart(),
         };
         if let ControlFlow::Break(found) = next {
@@ -113,20 +144,31 @@ struct PoseContact<'a> {
     gap_m: f64,
     /// Time from this pose until the first point closes at its present speed, s.
     later_s: f64,
+    /// Angular speed at which the normal turns because round sides pass each other, rad/s.
+    passing_speed: f64,
 }
 
 impl<'a> PoseContact<'a> {
     /// Takes the contact of the two sides in their poses after `time_s`.
-    fn new(geometry: ContactGeometry, a: &'a PairSide<'a>, b: &'a PairSide<'a>, time_s: f64) -> Self {
+    fn new(
+        geometry: ContactGeometry,
+        a: &'a PairSide<'a>,
+        b: &'a PairSide<'a>,
+        time_s: f64,
+        had_contact_load: bool,
+    ) -> Self {
+        let passing_speed = if had_contact_load { 0.0 } else { passing_speed(a, b, &geometry) };
         let later_s = closing_s(a, b, &geometry);
         let gap_m = geometry.gap_m[..geometry.count].iter().fold(f64::INFINITY, least);
         let geometry = extrapolate_back(geometry, a, b, time_s);
-        Self { a, b, geometry: ContactGeometry { includes_rotation: true, ..geometry }, gap_m, later_s }
+        let geometry = ContactGeometry { includes_rotation: true, ..geometry };
+        Self { a, b, geometry, gap_m, later_s, passing_speed }
     }
 
     /// Whether the pair meets in this pose.
     fn is_meeting(&self, angular_speed: f64) -> bool {
-        self.later_s.abs() * angular_speed < MAX_TIME_ERROR_RAD || (self.later_s <= 0.0 && self.gap_m >= -MAX_MISSED_M)
+        self.later_s.abs() * (angular_speed + self.passing_speed) < MAX_TIME_ERROR_RAD
+            || (self.later_s <= 0.0 && self.gap_m >= -MAX_MISSED_M)
     }
 
     fn lowest_speed(&self) -> f64 {
@@ -171,12 +213,13 @@ impl Search {
     fn start(
         a: &PairSide,
         b: &PairSide,
-        angular_speed: f64,
+        (angular_speed, passing_speed): (f64, f64),
         start: Option<&ContactGeometry>,
         reach_m: f64,
     ) -> Option<Self> {
         let start_s = start.map_or(f64::INFINITY, |start| closing_s(a, b, start));
-        if start_s * angular_speed < MIN_ROTATION_RAD || !may_meet(a, b, start, angular_speed * TICK_S, reach_m) {
+        let turning_speed = angular_speed + passing_speed;
+        if start_s * turning_speed < MIN_ROTATION_RAD || !may_meet(a, b, start, turning_speed * TICK_S, reach_m) {
             return None;
         }
         let longest_s = MAX_POSE_STEP_RAD / angular_speed;
@@ -196,7 +239,8 @@ impl Search {
     /// Handles a pose in which the pair has a contact. Breaks with the result at the end of the search.
     fn visit(&mut self, contact: &PoseContact) -> ControlFlow<Option<Found>> {
         if contact.is_meeting(self.angular_speed) {
-            let grazes = contact.lowest_speed() > MIN_SPEED_FRACTION * self.start_speed.min(0.0);
+            let rotates = self.angular_speed * TICK_S >= MIN_ROTATION_RAD;
+            let grazes = rotates && contact.lowest_speed() > MIN_SPEED_FRACTION * self.start_speed.min(0.0);
             return ControlFlow::Break((!grazes).then(|| contact.found()));
         }
         if self.closest.is_none_or(|(least_m, _)| contact.gap_m < least_m) {
