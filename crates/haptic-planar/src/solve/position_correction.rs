@@ -40,6 +40,9 @@ const MAX_SWEEPS_OF_FEW: usize = 160;
 /// correction of a body that is 10⁴ times heavier than the one below it takes thousands of ticks. Most of it then
 /// follows after the bodies have come to rest, when no kinetic energy pays for it.
 const MAX_DIRECT: usize = 16;
+/// Largest displacement, m, and rotation, rad, of a body by a direct solve whose result is used. A larger correction can
+/// push a body into another one whose contact with it is not known, or for which the gaps are not linear.
+const MAX_DIRECT_MOTION: (f64, f64) = (2e-4, 2e-3);
 /// Change of every gap in the last sweep below which the correction has converged, m.
 const CONVERGED_M: f64 = 1e-9;
 
@@ -122,7 +125,8 @@ impl Correction {
     }
 
     /// Solves the corrections of a few manifolds directly if their sweeps have not converged and the contact solve,
-    /// which made `relaxations`, has left enough of its sweeps. Returns the relaxations that this cost. Real-time: at
+    /// which made `relaxations`, has left enough of its sweeps. Keeps those of the sweeps if the direct solve finds none
+    /// or larger ones than [`MAX_DIRECT_MOTION`]. Returns the relaxations that this cost. Real-time: at
     /// most [`MAX_COST_SWEEPS`] sweeps over at most [`MAX_DIRECT`] manifolds, which the contact solve left.
     pub fn finish_directly(
         &mut self,
@@ -155,10 +159,17 @@ impl Correction {
             (moved.velocity, moved.angular_velocity) = (correction.displacement / TICK_S, correction.angle / TICK_S);
         }
         let outcome = contact_solver.solve_directly(&mut self.direct, solver_bodies, dynamic_bodies);
+        let is_small = dynamic_bodies.iter().all(|&body| {
+            let moved = &solver_bodies.all[body];
+            let (displacement_m, rotation_rad) = MAX_DIRECT_MOTION;
+            moved.velocity.norm() * TICK_S <= displacement_m && moved.angular_velocity.abs() * TICK_S <= rotation_rad
+        });
         for (&body, &(velocity, angular_velocity)) in dynamic_bodies.iter().zip(&self.velocities) {
             let moved = &mut solver_bodies.all[body];
-            self.corrections[body] =
-                BodyCorrection { displacement: moved.velocity * TICK_S, angle: moved.angular_velocity * TICK_S };
+            if outcome.is_solved && is_small {
+                self.corrections[body] =
+                    BodyCorrection { displacement: moved.velocity * TICK_S, angle: moved.angular_velocity * TICK_S };
+            }
             (moved.velocity, moved.angular_velocity) = (velocity, angular_velocity);
         }
         outcome.cost_sweeps * count
