@@ -7,7 +7,7 @@
 //! manifold satisfy its friction and sign limits.
 
 use crate::collide::warm_start::BlockImpulse;
-use crate::solve::direct::DirectSolver;
+use crate::solve::direct::{DirectSolver, Outcome};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::position_correction::VERY_DEEP_M;
@@ -133,6 +133,17 @@ impl Solver {
             return 1 + direct.cost_sweeps;
         }
         self.accelerate::<P>(manifolds, solver_bodies, dynamic_bodies, direct.cost_sweeps)
+    }
+
+    /// Solves the islands of other contacts directly, for the position correction. An island that cannot be solved keeps
+    /// its impulses and velocities, after one more sweep. Real-time: as [`DirectSolver::run`].
+    pub fn solve_directly(
+        &mut self,
+        manifolds: &mut [Manifold],
+        solver_bodies: &mut SolverBodies,
+        dynamic_bodies: &[usize],
+    ) -> Outcome {
+        self.direct.run(manifolds, solver_bodies, dynamic_bodies)
     }
 
     /// Sweeps until the solution is good enough. `spent` is the number of sweeps that the direct solve has cost; it is

@@ -7,7 +7,13 @@
 //!
 //! The solver makes a few sweeps over the predicted gaps. Open gaps limit the correction, so no body is pushed into
 //! another. Velocities do not change, so bodies are not ejected.
+//!
+//! The law is that of contacts without friction, with displacements in place of velocities. A few manifolds whose sweeps
+//! have not converged are therefore solved by the direct solve of the contacts.
 
+use crate::collide::warm_start::BlockImpulse;
+use crate::solve::contact_solver::{MAX_SWEEPS, Solver};
+use crate::solve::direct::MAX_COST_SWEEPS;
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
@@ -30,6 +36,15 @@ const DEEP_M: f64 = 5e-5;
 pub const VERY_DEEP_M: f64 = 2e-4;
 /// Maximum number of sweeps in any tick.
 const MAX_SWEEPS_OF_FEW: usize = 160;
+/// Maximum number of manifolds whose correction is solved directly. Without the direct solve, the
+/// correction of a body that is 10⁴ times heavier than the one below it takes thousands of ticks. Most of it then
+/// follows after the bodies have come to rest, when no kinetic energy pays for it.
+const MAX_DIRECT: usize = 16;
+/// Largest displacement, m, and rotation, rad, of a body by a direct solve whose result is used. A larger correction can
+/// push a body into another one whose contact with it is not known, or for which the gaps are not linear.
+const MAX_DIRECT_MOTION: (f64, f64) = (2e-4, 2e-3);
+/// Change of every gap in the last sweep below which the correction has converged, m.
+const CONVERGED_M: f64 = 1e-9;
 
 /// Position correction of one body.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,11 +66,17 @@ pub struct Correction {
     pub is_active: bool,
     /// Number of sweeps of the last correction.
     pub sweeps: usize,
+    /// Largest change of a gap by the multiplier of its own point in the last sweep, m.
+    change_m: f64,
     /// Multipliers p of the two points of each manifold.
     multipliers: Vec<[f64; 2]>,
     /// Clearance of the two points of each manifold, m: the predicted gap, plus the slop if the gap is negative. A
     /// negative clearance is corrected.
     clearance: Vec<[f64; 2]>,
+    /// Frictionless contacts of the direct solve.
+    direct: Vec<Manifold>,
+    /// Velocity and angular velocity of each dynamic body during the direct solve.
+    velocities: Vec<(Vector2<f64>, f64)>,
 }
 
 impl Correction {
@@ -66,8 +87,11 @@ impl Correction {
             corrections: vec![BodyCorrection::default(); bodies],
             is_active: false,
             sweeps: 0,
+            change_m: 0.0,
             multipliers: Vec::with_capacity(manifolds),
             clearance: Vec::with_capacity(manifolds),
+            direct: Vec::with_capacity(MAX_DIRECT),
+            velocities: Vec::with_capacity(bodies),
         }
     }
 
@@ -90,12 +114,65 @@ impl Correction {
         self.multipliers.clear();
         self.multipliers.resize(manifolds.len(), [0.0; 2]);
         self.sweeps = self.number_of_sweeps::<P>(min_clearance_m, manifolds.len());
+        self.change_m = 0.0;
         for _ in 0..self.sweeps {
+            self.change_m = 0.0;
             for (index, manifold) in manifolds.iter().enumerate() {
                 self.relax(index, manifold, solver_bodies);
             }
         }
         true
+    }
+
+    /// Solves the corrections of a few manifolds directly if their sweeps have not converged and the contact solve,
+    /// which made `relaxations`, has left enough of its sweeps. Keeps those of the sweeps if the direct solve finds none
+    /// or larger ones than [`MAX_DIRECT_MOTION`]. Returns the relaxations that this cost. Real-time: at
+    /// most [`MAX_COST_SWEEPS`] sweeps over at most [`MAX_DIRECT`] manifolds, which the contact solve left.
+    pub fn finish_directly(
+        &mut self,
+        manifolds: &[Manifold],
+        solver_bodies: &mut SolverBodies,
+        dynamic_bodies: &[usize],
+        contact_solver: &mut Solver,
+        relaxations: usize,
+    ) -> usize {
+        let count = manifolds.len();
+        if self.change_m < CONVERGED_M
+            || count > MAX_DIRECT
+            || relaxations + MAX_COST_SWEEPS * count > 2 * MAX_SWEEPS * count
+        {
+            return 0;
+        }
+        self.direct.clear();
+        for ((manifold, multipliers), clearance) in manifolds.iter().zip(&self.multipliers).zip(&self.clearance) {
+            let mut frictionless = *manifold;
+            frictionless.friction = 0.0;
+            frictionless.bias = clearance.map(|clearance_m| clearance_m / TICK_S);
+            frictionless.impulse = BlockImpulse { normal: multipliers.map(|p| p / TICK_S), tangent: 0.0 };
+            (frictionless.mode, frictionless.factor) = Default::default();
+            self.direct.push(frictionless);
+        }
+        self.velocities.clear();
+        for &body in dynamic_bodies {
+            let (moved, correction) = (&mut solver_bodies.all[body], &self.corrections[body]);
+            self.velocities.push((moved.velocity, moved.angular_velocity));
+            (moved.velocity, moved.angular_velocity) = (correction.displacement / TICK_S, correction.angle / TICK_S);
+        }
+        let outcome = contact_solver.solve_directly(&mut self.direct, solver_bodies, dynamic_bodies);
+        let is_small = dynamic_bodies.iter().all(|&body| {
+            let moved = &solver_bodies.all[body];
+            let (displacement_m, rotation_rad) = MAX_DIRECT_MOTION;
+            moved.velocity.norm() * TICK_S <= displacement_m && moved.angular_velocity.abs() * TICK_S <= rotation_rad
+        });
+        for (&body, &(velocity, angular_velocity)) in dynamic_bodies.iter().zip(&self.velocities) {
+            let moved = &mut solver_bodies.all[body];
+            if outcome.is_solved && is_small {
+                self.corrections[body] =
+                    BodyCorrection { displacement: moved.velocity * TICK_S, angle: moved.angular_velocity * TICK_S };
+            }
+            (moved.velocity, moved.angular_velocity) = (velocity, angular_velocity);
+        }
+        outcome.cost_sweeps * count
     }
 
     /// Returns the number of sweeps for the smallest clearance, m. More than `CORRECTION_SWEEPS[1]` sweeps cost no more
@@ -155,7 +232,9 @@ impl Correction {
         let (f1, f2) = (w1 - m.n11 * p1 - m.n12 * p2, w2 - m.n12 * p1 - m.n22 * p2);
         let new = multipliers(m.n11, m.n12, m.n22, f1, f2);
         self.multipliers[index] = new;
-        self.apply(manifold, solver_bodies, [new[0] - p1, new[1] - p2]);
+        let change = [new[0] - p1, new[1] - p2];
+        self.change_m = self.change_m.max((m.n11 * change[0]).abs()).max((m.n22 * change[1]).abs());
+        self.apply(manifold, solver_bodies, change);
     }
 
     fn clearance_now(&self, index: usize, manifold: &Manifold, point: usize) -> f64 {

@@ -383,8 +383,14 @@ fn correct<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
 
 #[inline(never)]
 fn correct_manifolds<P: Policy>(scene: &Scene, workspace: &mut Workspace) {
-    let Workspace { correction, manifolds, solver_bodies, work, .. } = workspace;
+    let Workspace { correction, contact_solver, manifolds, solver_bodies, work, .. } = workspace;
     if correction.run::<P>(manifolds, solver_bodies, &scene.dynamic_bodies) {
+        if !P::FORCED {
+            let dynamic_bodies = &scene.dynamic_bodies;
+            let spent = work.relaxations as usize;
+            let cost = correction.finish_directly(manifolds, solver_bodies, dynamic_bodies, contact_solver, spent);
+            work.relaxations += cost as u32;
+        }
         for &body in &scene.dynamic_bodies {
             let change = correction.of(body);
             let solver_body = &mut solver_bodies.all[body];

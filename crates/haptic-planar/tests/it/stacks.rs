@@ -90,6 +90,24 @@ fn stacks_come_to_rest() {
 }
 
 #[test]
+fn a_heavy_box_that_falls_onto_light_ones_neither_gains_energy_nor_stays_in_them() {
+    for (count, gap) in [(2, 0.005), (2, 0.02), (3, 0.005), (5, 0.02)] {
+        let mut bodies = vec![floor(0.3, 0.3)];
+        for i in 0..count {
+            let mass = if i + 1 == count { 100.0 } else { 0.01 };
+            let y = 0.005 + gap + (0.01 + gap) * f64::from(i);
+            bodies.push(with(body(&format!("{i}"), box_shape(0.03, 0.01), 1e-4 * f64::from(i), y), mass, 0.3, 0.3));
+        }
+        let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
+        lab.run_s(2.0);
+        let what = format!("{count} boxes {gap} m apart");
+        let turned_j = 100.0 * GRAVITY * gap * f64::from(count);
+        assert_below(&format!("{what}: energy gain, fraction of the fall"), lab.gain_j() / turned_j, 1e-8);
+        assert_below(&format!("{what}: overlap at the end, m"), measure::worst_overlap_m(&lab), 6e-6);
+    }
+}
+
+#[test]
 fn light_boxes_under_a_tool_that_presses_come_to_rest() {
     for (count, force) in [(1, 2.0), (3, 5.0), (5, 10.0)] {
         let mut bodies = vec![floor(0.4, 0.0)];

@@ -28,6 +28,8 @@ const MAX_STEPS: usize = 6;
 /// Upper bound of the cost of a step, in sweeps over the same manifolds: 3 were measured for chains, and at the largest
 /// degree there are three times as many blocks.
 const STEP_COST_SWEEPS: usize = 8;
+/// Upper bound of the cost of the solve of an island, in sweeps over its manifolds.
+pub const MAX_COST_SWEEPS: usize = 1 + MAX_STEPS * (1 + STEP_COST_SWEEPS);
 /// Velocity change of the last sweep below which the result of all steps is kept although it is not exact, m/s.
 const ACCEPTABLE_M_PER_S: f64 = 1e-6;
 /// The same for a single body, after the last step or the one before it, m/s: the accelerated sweeps would end with no
