@@ -54,8 +54,8 @@ pub struct Margins {
     pub displayed_stiffness_n_per_m: f64,
     /// Force step caused by one encoder step, N.
     pub force_quantum_n: f64,
-    /// Energy that the tank loses when the hand moves over an encoder edge and back slowly, per crossing, J: a hand
-    /// that knows where the edge is could extract it. Zero if dry friction covers the force step.
+    /// Energy that the tank loses at each crossing when the hand moves slowly back and forth over an encoder edge, J; a
+    /// hand that knows where the edge is could extract it. Zero if dry friction covers the force step.
     pub loss_per_crossing_j: f64,
     /// Time for which a trembling hand can press with 2 N before these losses make the tank reduce the force, s; `None`
     /// if they never do.

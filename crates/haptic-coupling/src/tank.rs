@@ -13,9 +13,10 @@
 //!
 //! Four things are not covered beforehand: a missing reading, a late tick, a command that is not sent, and a new world
 //! while a force still acts. Each lets a force act for longer than was paid for, by at most f²/4b per second, until the
-//! guard ends it after `stale_after_s`. The level then falls below what is promised to the commands that still act, and
-//! no force passes until the hand has done the missing work. A force that was reduced in each gap would protect no
-//! better: its variance costs a hand that rests all its force within seconds.
+//! guard ends it after `stale_after_s`. The level falls by the most that this can have delivered, even below zero. When
+//! the force returns, the guard raises it again ([`Tank::raise_to`]), because a hand that pressed on all the time would
+//! otherwise feel no force until it let go. A force that was reduced in each gap would protect no better: its variance
+//! costs a hand that rests all its force within seconds.
 //!
 //! Gravitational potential energy is a large reserve that is unrelated to the hand: with S alone, a heap on a shelf
 //! could feed a limit cycle for a long time. A second level, N, therefore excludes it. Potential energy that the world
@@ -277,6 +278,20 @@ impl Tank {
             let energy_j = larger(energy_j, 0.0);
             self.set_levels(self.level_j + energy_j, self.non_gravity_j + energy_j);
         }
+    }
+
+    /// Raises a lower level to `level_j`, before the force returns after an interruption or a fault. The level has
+    /// fallen by the most that a hand can have extracted while the force acted for longer than was paid for, f²/4b per
+    /// second of that time. The guarantee grows by what is added. Real-time: constant.
+    pub fn raise_to(&mut self, level_j: f64) {
+        self.set_levels(larger(self.level_j, level_j), self.non_gravity_j);
+    }
+
+    /// Returns the energy that covers a constant force of this magnitude, J. Real-time: constant.
+    pub fn cost_j(&self, force_n: f64) -> f64 {
+        let squared_j = force_n * force_n * (self.sent.period_s + self.sent.kept_s) * self.account.per_square;
+        // The sum of the components is at most √2 times the magnitude.
+        squared_j + std::f64::consts::SQRT_2 * self.account.encoder_step_m * force_n
     }
 
     /// Resets N to the kinetic and elastic energy. While the hand receives only part of the force, it lifts the tool

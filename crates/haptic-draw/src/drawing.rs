@@ -63,7 +63,7 @@ pub struct Line {
 pub struct Text {
     /// Position of the anchor on the baseline.
     pub at: Point,
-    /// Part of the text placed at `at`.
+    /// Which part of the text lies at `at`.
     pub anchor: Anchor,
     /// The text itself.
     pub text: String,

@@ -89,7 +89,7 @@ const WELL_INSIDE_M: f64 = 0.002;
 const BESIDE_AXIS_M: f64 = 0.001;
 /// Minimum force away from the centre that counts as a push, N.
 const LEAST_PUSH_N: f64 = 0.1;
-/// Number of steps before the host ends the effects whose forces are not checked. It ends the two axes one after the
+/// Forces are not checked in this many steps before the host ends the effects. It ends the two axes one after the
 /// other, each with a report for the level and one for the end of the effect, and a report takes a millisecond or two.
 const ENDING_STEPS: usize = 10;
 const STEPS_A_SECOND: u64 = 1000;

@@ -16,7 +16,8 @@ use std::ops::RangeInclusive;
 pub struct AxisMatch {
     /// Number of milliseconds with a non-zero motor force.
     pub forces: usize,
-    /// Number of milliseconds with a motor force, possibly zero, that the host did not permit at about that time.
+    /// Number of milliseconds with a motor force, possibly zero, that the host did not permit within `WINDOW_MS` of
+    /// that time.
     pub unmatched: usize,
     /// Time of the first unmatched force on the device's clock, µs, with the force, N.
     pub first_unmatched: Option<(f64, f64)>,

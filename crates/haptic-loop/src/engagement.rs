@@ -129,6 +129,17 @@ impl Engagement {
         self.fraction * self.recovered
     }
 
+    /// Whether the tool has been brought to the hand but no force is permitted yet: before the first tick of the ramp,
+    /// and during an interruption.
+    pub fn starts_from_zero(&self) -> bool {
+        self.fraction() <= 0.0 && !self.awaits_tool() && !self.is_stopped
+    }
+
+    /// Whether the force is interrupted or returns after an interruption.
+    pub fn is_recovering(&self) -> bool {
+        self.fraction >= 1.0 && self.recovered < 1.0
+    }
+
     /// Whether the ramp after an engagement is running, interrupted or not.
     pub fn is_engaging(&self) -> bool {
         self.is_ready && self.fraction < 1.0

@@ -100,6 +100,8 @@ pub struct Guard {
     shortfall_n: Vector2<f64>,
     /// Part of the force that the engagement withheld in the last tick, N.
     withheld_by_ramp_n: Vector2<f64>,
+    /// What the tank is given after an interruption.
+    recovery: Recovery,
     /// Force applied by the device before the last admission, N.
     given_before_n: Vector2<f64>,
     counters: GuardCounters,
@@ -125,6 +127,7 @@ impl Guard {
             late_in_a_row: 0,
             shortfall_n: Vector2::zeros(),
             withheld_by_ramp_n: Vector2::zeros(),
+            recovery: Recovery::default(),
             given_before_n: Vector2::zeros(),
             counters: GuardCounters::default(),
         }
@@ -284,14 +287,32 @@ impl Guard {
                 let is_trusted = !matches!(hand.validity, Validity::Faulted(_));
                 let moved_m = self.tank.observe(position_m, elapsed_s, request.stored, is_trusted);
                 self.counters.withheld_j += self.shortfall_n.dot(&moved_m);
-                if !is_at_full_force && self.engagement.is_engaging() {
-                    self.settle(request.offset_j - self.withheld_by_ramp_n.dot(&moved_m));
+                if !is_at_full_force && is_trusted {
+                    self.pay_ramp(request.offset_j, moved_m);
                 }
             }
             _ => self.tank.skip_reading(elapsed_s),
         }
         if !is_at_full_force {
             self.tank.reset_near(request.stored);
+        }
+    }
+
+    /// Adjusts the tank for what a ramp of the force has changed since the last reading. An engagement shrinks the
+    /// offset of the coupling, which stores `offset_j` in it; less the work that the ramp withheld, the world has
+    /// received that much without work of the hand. After an interruption, see [`Recovery`]. Real-time: constant.
+    #[cold]
+    fn pay_ramp(&mut self, offset_j: f64, moved_m: Vector2<f64>) {
+        if self.engagement.starts_from_zero() {
+            self.tank.raise_to(if self.engagement.is_recovering() { self.recovery.level_j } else { 0.0 });
+        }
+        let withheld_j = self.withheld_by_ramp_n.dot(&moved_m);
+        if self.engagement.is_engaging() {
+            self.settle(offset_j - withheld_j);
+        } else if self.engagement.is_recovering() {
+            let missing_j = (-withheld_j).min(self.recovery.missing_j);
+            self.recovery.missing_j -= missing_j.max(0.0);
+            self.settle(missing_j);
         }
     }
 
@@ -317,8 +338,8 @@ impl Guard {
         let is_late = late_s(request.periods) >= self.stale_after_s;
         let allowed_n = match (fault, hand.validity) {
             (Some(_), _) => self.shut_off(),
-            (None, Validity::Stale) => self.interrupt(),
-            (None, _) if is_late || self.is_busy() => self.interrupt(),
+            (None, Validity::Stale) => self.interrupt(wanted_n),
+            (None, _) if is_late || self.is_busy() => self.interrupt(wanted_n),
             (None, _) => self.limit(wanted_n),
         };
         let force_n = self.limit_by_energy(allowed_n);
@@ -348,10 +369,15 @@ impl Guard {
         Vector2::zeros()
     }
 
-    fn interrupt(&mut self) -> Vector2<f64> {
+    fn interrupt(&mut self, wanted_n: Vector2<f64>) -> Vector2<f64> {
         self.counters.stale += 1;
+        if !self.engagement.is_recovering() {
+            self.recovery.level_j = self.tank.level_j();
+        }
         self.engagement.interrupt();
-        self.withheld_by_ramp_n = Vector2::zeros();
+        let withheld_n = clamp_norm(wanted_n, self.clamp.now_n);
+        self.withheld_by_ramp_n = if self.engagement.is_recovering() { withheld_n } else { Vector2::zeros() };
+        self.recovery.missing_j = self.tank.cost_j(self.clamp.now_n);
         Vector2::zeros()
     }
 
@@ -381,6 +407,18 @@ impl Guard {
         self.counters.faults += u64::from(news.is_some());
         news
     }
+}
+
+/// What the tank is given when the force returns after an interruption. The readings do not tell whether the hand has
+/// moved while the force acted for longer than was paid for, and the tank must assume that it has. A hand that pressed
+/// on all the time has extracted nothing, and may have stretched the coupling without doing the work, because there was
+/// no force; it would otherwise feel no force until it let go.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Recovery {
+    /// Level before the interruption, J, to which the tank is raised.
+    level_j: f64,
+    /// Missing work of the hand that the tank may still be given, J; at first what covers the largest force.
+    missing_j: f64,
 }
 
 /// A force limit that rises immediately and falls over [`RAMP_S`]: the coupling ramps too, and a sudden fall would be

@@ -22,8 +22,8 @@ pub const TOPIC: &str = "/tick";
 /// Layout of tick messages, as ROS 2 message text.
 pub const SCHEMA: &str = "\
 # One tick of hapticd. Readings are stored bit for bit, and state and force on the device as hashes over all their bits.
-# Values for display only are rounded: forces to 24 significant bits, positions to 16, the rest to 13. Exported tables
-# also have velocities.
+# Values for display only are rounded: forces to 24 significant bits, positions to 16, the rest to 13; durations
+# to 3 %. Exported tables also have velocities.
 uint64 now_ns               # monotonic clock at the start of the tick, to a microsecond; in a simulation, the tick count in ns
 uint64 tick                 # number of the tick, counted from 1
 uint32 sequence             # sequence number of the reading
@@ -54,14 +54,14 @@ uint32 commands             # commands applied to the loop since the recording b
 uint32 health_detail        # details of health and sent
 uint32 sent_detail
 uint64 age_ns               # age of the reading, as far as the device knows
-uint8 health                # 0 ready, 1 stale, 2 lost, 3 watchdog, 4 encoder jump, 5 disarmed, 6 protocol, 7 kinematics, 8 device
+uint8 health                # 0 ready, 1 stale, 2 lost, 3 watchdog, 4 encoder jump, 5 disarmed, 6 protocol, 7 kinematics, 8 device, 9 emergency stop, 10 dead-man process ended
 uint8 health_code
 uint8 fresh
 uint8 sent                  # 0 written, 1 busy, 2 not finite, 3 not connected, 4 system error
 uint8 phase                 # 0 waiting, 1 ramping, 2 engaged, 3 stopped
 uint8 stale
 uint8 paused
-uint8 fault                 # fault that began in this tick: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns, 9 late, 10 stopped
+uint8 fault                 # fault that began in this tick: 0 none, 1 reading not finite, 2 force not finite, 3 over-speed, 4 lost, 5 device, 6 not sent, 7 pairs dropped, 8 overruns, 9 late, 10 stopped, 11 stale
 ";
 
 /// One tick as stored in the file. Fields and units are as in [`SCHEMA`].

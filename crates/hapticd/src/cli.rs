@@ -3,7 +3,7 @@
 mod values;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use haptic_backends::KINDS;
 use haptic_backends::serial::HaplyVariant;
 use haptic_config::profile::DEFAULT_LISTEN;
@@ -103,7 +103,7 @@ impl<'a> From<&'a InputArguments> for FileNames<'a> {
 /// Options of a recording.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RecordArguments {
-    /// Record everything needed for a bit-for-bit replay to this file.
+    /// Record the run to this file; the recording can be replayed bit for bit.
     #[arg(long, value_name = "FILE.mcap")]
     pub record: Option<PathBuf>,
     /// Start a new file after this many megabytes.
@@ -121,7 +121,7 @@ pub struct RunArguments {
     /// Input files.
     #[command(flatten)]
     pub input: InputArguments,
-    /// Stop after this many seconds.
+    /// End the run after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Drive hardware even without real-time scheduling.
@@ -303,10 +303,11 @@ pub struct EmulateArguments {
     /// With --die-after, stay unplugged for this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0.3", value_name = "SECONDS")]
     pub dead_for: f64,
-    /// Press the emergency stop this many seconds after the start, for this many seconds; may be repeated (native).
+    /// Press the emergency stop START seconds after the start of the emulation, for SECONDS seconds; may be repeated
+    /// (native).
     #[arg(long, value_name = "START+SECONDS", allow_hyphen_values = true)]
     pub emergency_stop: Vec<Interval>,
-    /// Inject a fault this many seconds after the start, for this many seconds; may be repeated.
+    /// Inject the fault KIND START seconds after the start of the emulation, for SECONDS seconds; may be repeated.
     ///
     /// KIND is frozen (the encoders report their last value), jump (all readings are off by -1 mm), drift (all readings
     /// drift at -20 mm/s), reversed (displacements since the start of the fault are reported with the opposite sign),
@@ -320,7 +321,7 @@ pub struct EmulateArguments {
     /// Random seed.
     #[arg(long, default_value = "1", allow_negative_numbers = true)]
     pub seed: u64,
-    /// Stop after this many seconds.
+    /// End the emulation after this many seconds.
     #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
 }
@@ -444,7 +445,9 @@ pub struct ReportArguments {
 
 /// Arguments of `export`.
 #[derive(Args, Clone, Debug)]
-#[group(required = true, multiple = true, args = ["csv", "parquet", "files"])]
+// The group that clap derives would also contain the recording, which is always given.
+#[group(skip)]
+#[command(group = ArgGroup::new("outputs").args(["csv", "parquet", "files"]).required(true).multiple(true))]
 pub struct ExportArguments {
     /// Recording to read.
     #[arg(value_name = "FILE.mcap")]

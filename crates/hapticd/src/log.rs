@@ -2,6 +2,7 @@
 
 use crate::cli::LogFormat;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::OnceLock;
 use tracing::{Level, Metadata};
 use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
@@ -41,6 +42,11 @@ fn selected(text: Option<&str>) -> Targets {
 
 fn is_for_user(line: &Metadata<'_>) -> bool {
     line.target() == USER_TARGET && *line.level() <= Level::INFO
+}
+
+/// Logs that a command has written a file.
+pub fn log_written(file: &Path) {
+    tracing::info!("wrote {}", file.display());
 }
 
 /// Whether log lines are plain text on a terminal, where a person can read them.

@@ -28,9 +28,9 @@ use std::time::Duration;
 /// axes. Drivers serve their queues once per millisecond.
 const LEVELS_PER_S: [u64; MAX_AXES] = [900, 450];
 /// Duration of an effect, ms.
-const LENGTH_MS: u16 = 200;
+const LENGTH_MS: u16 = 100;
 /// Interval at which effects are restarted, ns.
-const RESTART_NS: u64 = 50_000_000;
+const RESTART_NS: u64 = 25_000_000;
 /// Effect level at maximum force.
 const FULL_LEVEL: f64 = 32767.0;
 

@@ -2,7 +2,7 @@
 //!
 //! Arming creates one constant effect for each axis and starts it with zero force. Afterwards only magnitudes are
 //! streamed, one report at a time and no faster than the endpoint accepts them. Effects end by themselves after 200 ms
-//! and are restarted every 50 ms, so that the force ends if the host dies.
+//! and are restarted every 25 ms, so that the force ends if the host dies.
 
 mod arm;
 mod effort_stream;

@@ -11,9 +11,9 @@ use super::usages::*;
 use core::fmt;
 
 /// Duration of an effect that is not restarted, s. If the host dies, the force ends after this time.
-pub const EFFECT_DURATION_S: f64 = 0.2;
+pub const EFFECT_DURATION_S: f64 = 0.1;
 /// Minimum usable duration of an effect, s. A shorter effect could end between restarts.
-const SHORTEST_DURATION_S: f64 = 0.1;
+const SHORTEST_DURATION_S: f64 = 0.05;
 
 /// Reason a device cannot be driven.
 #[derive(Clone, Debug, PartialEq)]

@@ -105,13 +105,13 @@ fn a_reversed_motor_gets_the_opposite_magnitude() {
 }
 
 #[test]
-fn effects_end_by_themselves_two_hundred_milliseconds_after_their_last_start() {
+fn effects_end_by_themselves_a_hundred_milliseconds_after_their_last_start() {
     for style in STYLES {
         let code = code(&style);
         let mut device = armed(style, &code);
         device.output(code.set_magnitude(1, 1000).bytes(), 0);
-        assert!(device.force(199_000)[0] != 0.0);
-        assert_eq!(device.force(201_000), [0.0; 2]);
+        assert!(device.force(99_000)[0] != 0.0);
+        assert_eq!(device.force(101_000), [0.0; 2]);
     }
 }
 

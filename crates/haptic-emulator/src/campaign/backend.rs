@@ -170,7 +170,7 @@ pub static BACKENDS: [Backend; 6] = [
         origin_m: [0.0, 0.0],
         max_force_n: 4.0,
         press_n: 2.5,
-        watchdog_ms: Some(250),
+        watchdog_ms: Some(150),
         has_dead_man: false,
         has_checks: false,
     },

@@ -104,7 +104,11 @@ impl Results {
 }
 
 fn logged(cell: &Figures) -> String {
-    let stale = (cell.stale > 0).then(|| format!("{} stale ticks", cell.stale));
+    let stale = match cell.stale {
+        0 => None,
+        1 => Some("1 stale tick".to_owned()),
+        ticks => Some(format!("{ticks} stale ticks")),
+    };
     let exit = match cell.exit_code {
         Some(0) => None,
         Some(code) => Some(format!("exit code {code}")),
@@ -175,6 +179,12 @@ mod tests {
         let text = results.markdown();
         assert!(text.contains("| frozen (1) | 1.2 ms") && text.contains("1. frozen: it looks like a hand that rests"));
         assert_eq!(text.matches("frozen (1)").count(), 1);
+    }
+
+    #[test]
+    fn stale_ticks_are_counted_in_the_last_column() {
+        let logged_for = |stale| logged(&Figures { stale, exit_code: Some(0), ..Figures::default() });
+        assert_eq!([0, 1, 2].map(logged_for), ["–", "1 stale tick", "2 stale ticks"]);
     }
 
     #[test]

@@ -183,8 +183,9 @@ fn serve_usb(mut gadget: Gadget, identity: &Identity, signals: &Signals, stop: &
     while !stop.load(Ordering::SeqCst) {
         let is_unplugged = signals.unplug.load(Ordering::SeqCst);
         if is_unplugged && plug.is_some() {
-            // Without power, the motors are off before the kernel knows.
+            // Without power, the motors are off before the kernel knows. The firmware advances in whole milliseconds.
             gadget.restart(fresh.clone());
+            std::thread::sleep(Duration::from_micros(STEP_US));
             gadget.step(now_us());
             plug = None;
         }

@@ -1,6 +1,6 @@
 //! The guard in a checkpoint.
 
-use super::{Clamp, Guard, GuardCounters};
+use super::{Clamp, Guard, GuardCounters, Recovery};
 use crate::fault::Fault;
 use haptic_planar::checkpoint::Archive;
 
@@ -24,10 +24,11 @@ impl Guard {
             late_in_a_row,
             shortfall_n,
             withheld_by_ramp_n,
+            recovery: Recovery { level_j, missing_j },
             given_before_n,
             counters: GuardCounters { stale, faults, clamped, cut, withheld_j },
         } = self;
-        archive.numbers([now_n, to_n, step_n, withheld_j, busy_s]);
+        archive.numbers([now_n, to_n, step_n, withheld_j, busy_s, level_j, missing_j]);
         engagement.carry(archive);
         tank.carry(archive);
         [active_fault, unsent].into_iter().for_each(|fault| Fault::carry(fault, archive));

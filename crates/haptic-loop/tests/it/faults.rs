@@ -1,11 +1,14 @@
 //! Every device fault through the whole tick: zero force, a report, re-engagement, and no allocation.
 
 use crate::common::{floor_and_tool, hand, rendering, run, settings, simulated, world};
+use haptic_coupling::model::WorstAxisModel;
 use haptic_device::faulty::{FaultPlan, FaultyDevice, InjectedFault, PerKind};
+use haptic_device::prescribed::PrescribedDevice;
 use haptic_device::{FaultCode, MonotonicNs};
 use haptic_loop::engagement::Phase;
 use haptic_loop::snapshot::{Snapshot, SnapshotSink};
 use haptic_loop::tick::HapticLoop;
+use haptic_loop::world::World;
 use haptic_testing::assert_no_allocator_calls;
 use nalgebra::Vector2;
 
@@ -84,6 +87,91 @@ fn six_dropped_readings_are_stale_and_force_is_back_50_ms_later() {
     assert!((after_n / requested_n - 1.0).abs() < 1e-9, "{after_n} of {requested_n} N");
     // The hand has sunk in without force, and its dry friction keeps it from coming back all the way.
     assert!((0.9..1.2).contains(&(after_n / before_n)), "{before_n} N before, {after_n} N after");
+}
+
+/// A world without gravity, whose only energy is what the hand has put into the coupling.
+fn world_without_energy() -> World {
+    let mut description = floor_and_tool(0.0);
+    description.bodies[1].mass_kg = Some(0.004);
+    world(&description)
+}
+
+#[test]
+fn after_a_gap_in_the_readings_a_world_without_energy_pushes_back_a_hand_that_presses_on() {
+    for gap in [6, 10, 20, 50, 95] {
+        let drops: Vec<(u64, InjectedFault)> = (2000..2000 + gap).map(|tick| (tick, InjectedFault::Drop)).collect();
+        let path = [[0.0, 0.0, 0.03], [1.0, 0.0, 0.03], [1.5, 0.0, 0.003]];
+        let device = FaultyDevice::new(simulated(Some(&hand(&path))), scheduled(&drops));
+        let mut rendering = rendering(device, world_without_energy(), &settings(400.0, 0.1));
+        run(&mut rendering, 1999, |report| assert_eq!(report.fault, None));
+        let before_n = rendering.last().force_n.norm();
+        run(&mut rendering, gap, |_| {});
+        let mut soon_n = 0.0_f64;
+        run(&mut rendering, 100, |report| soon_n = soon_n.max(report.force_n.norm()));
+        assert!(soon_n > 0.8 * before_n, "{gap} ms: {before_n} N before, at most {soon_n} N within 100 ms");
+        run(&mut rendering, 400, |report| assert_eq!(report.fault, None));
+        let last_n = rendering.last().force_n.norm();
+        assert!((0.7..1.3).contains(&(last_n / before_n)), "{gap} ms: {before_n} N before, {last_n} N in the end");
+    }
+}
+
+#[test]
+fn a_hand_that_takes_what_it_can_in_every_gap_gets_no_more_than_an_interruption_may_give() {
+    const GAPS: u64 = 40;
+    const EVERY: u64 = 300;
+    const GAP: u64 = 60;
+    let model = WorstAxisModel::default();
+    let (damping, limit_n) = (model.damping_n_s_per_m, 2.0);
+    // While the force still acts unpaid, this speed extracts the most.
+    let flee_m_per_s = limit_n / (2.0 * damping);
+    let flee_ms = 6.0;
+    // It returns slowly while there is no force, so that its damping costs little.
+    let return_ms = GAP as f64 - flee_ms - 2.0;
+    let path = move |t_s: f64| {
+        let (tick, start) = ((t_s * 1000.0).round(), 2000.0);
+        let in_gap = (tick - start) % EVERY as f64;
+        let pressed_m = (0.03 - 0.1 * (t_s - 1.0).clamp(0.0, 0.24)).max(0.006);
+        let away_ms = if tick < start {
+            0.0
+        } else {
+            in_gap.min((GAP as f64 - in_gap).max(0.0) * flee_ms / return_ms).min(flee_ms)
+        };
+        Vector2::new(0.0, pressed_m + 1e-3 * flee_m_per_s * away_ms)
+    };
+    let gap = |n: u64| (1..GAP).map(move |tick| (2000 + n * EVERY + tick, InjectedFault::Drop));
+    let drops: Vec<_> = (0..GAPS).flat_map(gap).collect();
+    let device = FaultyDevice::new(PrescribedDevice::new(2, path), scheduled(&drops));
+    let mut settings = settings(400.0, 0.1);
+    (settings.safety.max_force_n, settings.safety.max_speed_m_per_s) = (limit_n, 100.0);
+    let mut rendering = HapticLoop::new(Box::new(device), &model, world_without_energy(), &settings).unwrap();
+    let (mut extracted_j, mut most_j, mut acting_n) = (0.0_f64, 0.0_f64, 0.0);
+    for tick in 1..2000 + GAPS * EVERY {
+        // The hand moves on during a gap, of which the loop sees nothing.
+        let moved_m = path(tick as f64 * 1e-3).y - path((tick - 1) as f64 * 1e-3).y;
+        extracted_j += acting_n * moved_m - damping * moved_m * moved_m / 1e-3;
+        most_j = most_j.max(extracted_j);
+        acting_n = rendering.tick(MonotonicNs(tick * 1_000_000), 0).force_n.y;
+        if (1990..2330).contains(&tick) && tick % 3 == 0 {
+            let r = rendering.last();
+            eprintln!(
+                "EX {tick} f {:.3} want {:.3} x {:.5} hand {:.5} ph {:?} fault {:?} tank {:.5} ext {extracted_j:.5}",
+                acting_n,
+                r.felt.force_on_hand_n.y,
+                path(tick as f64 * 1e-3).y,
+                r.hand_m.y,
+                r.phase,
+                r.fault,
+                r.tank_j
+            );
+        }
+    }
+    let covered_s = model.period_s + model.delay_s;
+    let each_j = limit_n * limit_n / (4.0 * damping) * (2.0 * covered_s + settings.safety.stale_after_s)
+        + 2.0 * model.encoder_step_m * limit_n;
+    let engagement_j = limit_n * limit_n / (2.0 * 400.0);
+    let promised_j = engagement_j + 1e-4 + GAPS as f64 * each_j;
+    assert!(most_j > GAPS as f64 * 1e-3, "the hand extracts {most_j} J: it does not try");
+    assert!(most_j < promised_j, "{most_j} J extracted, {promised_j} J promised");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::cli::ExportArguments;
 use crate::failure::Failure;
 use crate::figures::seconds_of;
 use crate::file_use::PathConflicts;
+use crate::log::log_written;
 use crate::recording::kept::OpenRecording;
 use crate::recording::replay::{Replay, ReplayResult, Settings};
 use crate::trace::Traces;
@@ -49,6 +50,7 @@ fn export_files(recording: &OpenRecording, folder: &Path) -> Result<(), Failure>
         }
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| Failure::unwritable(&path, &error))?;
+        log_written(&path);
     }
     print_line(&start_command(recording, folder))
 }
@@ -85,6 +87,7 @@ fn export_tables(arguments: &ExportArguments, recording: &OpenRecording) -> Resu
     if let (Some(table), Some(path)) = (parquet, &arguments.parquet) {
         table.finish().map_err(|error| Failure::unwritable(path, &error))?;
     }
+    arguments.csv.iter().chain(&arguments.parquet).for_each(|path| log_written(path));
     check_result(recording, &result)
 }
 

@@ -3,6 +3,7 @@
 use crate::cli::ReportArguments;
 use crate::failure::Failure;
 use crate::figures::seconds_of;
+use crate::log::log_written;
 use crate::recording::kept::OpenRecording;
 use haptic_config::scene;
 use haptic_config::source::Source;
@@ -37,7 +38,10 @@ pub fn report(arguments: &ReportArguments) -> Result<(), Failure> {
         scene: &scene,
         warnings: warnings(&recording),
     };
-    std::fs::write(&arguments.out, page(&columns, &facts)).map_err(|error| Failure::unwritable(&arguments.out, &error))
+    let out = &arguments.out;
+    std::fs::write(out, page(&columns, &facts)).map_err(|error| Failure::unwritable(out, &error))?;
+    log_written(out);
+    Ok(())
 }
 
 fn settings(header: &Header) -> Vec<(String, String)> {

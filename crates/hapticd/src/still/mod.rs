@@ -8,6 +8,7 @@ pub mod trail;
 use crate::cli::SnapshotArguments;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
+use crate::log::log_written;
 use haptic_config::builtin::SCENES;
 use haptic_config::scene;
 use haptic_config::setup::{Setup, open_profile};
@@ -29,7 +30,9 @@ pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
     let content = content(arguments)?;
     let annotations = if arguments.no_names { Annotations::NoNames } else { Annotations::All };
     let picture = writer(&compose(&content, annotations))?;
-    std::fs::write(&arguments.out, picture).map_err(|error| Failure::unwritable(&arguments.out, &error))
+    std::fs::write(&arguments.out, picture).map_err(|error| Failure::unwritable(&arguments.out, &error))?;
+    log_written(&arguments.out);
+    Ok(())
 }
 
 /// Encodes a drawing as SVG.

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use crate::common::daemon::Daemon;
-use crate::common::{Folder, Process, TIMEOUT};
+use crate::common::{Folder, Process, TIMEOUT, stderr};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -20,13 +20,19 @@ fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
+/// Whether a command reported that it had written a file.
+fn wrote(output: &Output, name: &str) -> bool {
+    stderr(output).lines().any(|line| line.ends_with(&format!("wrote {name}")))
+}
+
 #[test]
 fn the_exported_table_is_the_trace_byte_for_byte() {
     let folder = Folder::new();
     let simulate =
         ["simulate", "--scene", "tiles", "--seconds", "1.5", "--record", "a.mcap", "--trace", "t.csv", "--json"];
     let summary = folder.json(&simulate);
-    assert!(folder.hapticd(&["export", "a.mcap", "--csv", "e.csv", "--parquet", "e.parquet"]).status.success());
+    let export = folder.hapticd(&["export", "a.mcap", "--csv", "e.csv", "--parquet", "e.parquet"]);
+    assert!(export.status.success() && wrote(&export, "e.csv") && wrote(&export, "e.parquet"), "{export:?}");
     assert!(folder.read_bytes("t.csv") == folder.read_bytes("e.csv"), "the tables differ");
     assert!(folder.read_bytes("e.parquet").len() > 1500 * 17 * 8);
     let replay = folder.json(&["replay", "a.mcap", "--json"]);
@@ -38,7 +44,7 @@ fn the_exported_table_is_the_trace_byte_for_byte() {
 /// Runs the command that `export --files` prints for `a.mcap`.
 fn run_again_from_files(folder: &Folder) -> Value {
     let output = folder.hapticd(&["export", "a.mcap", "--files", "files"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && wrote(&output, "files/profile.toml"), "{output:?}");
     let messages = String::from_utf8(output.stdout).unwrap();
     let arguments: Vec<&str> = messages.split_whitespace().skip(1).chain(["--record", "b.mcap", "--json"]).collect();
     folder.json(&arguments)
@@ -91,7 +97,8 @@ fn another_profile_gives_its_own_forces_and_the_report_is_one_page() {
     assert!(report["first_difference"].is_null());
     let (then, now) = (&report["recorded"]["force_rms_n"], &report["instead"]["force_rms_n"]);
     assert!(now.as_f64().unwrap() < then.as_f64().unwrap(), "{then} {now}");
-    assert!(folder.hapticd(&["report", "a.mcap", "--out", "a.html"]).status.success());
+    let report = folder.hapticd(&["report", "a.mcap", "--out", "a.html"]);
+    assert!(report.status.success() && wrote(&report, "a.html"), "{report:?}");
     let page = folder.read("a.html");
     for plot in ["Force on the hand", "Friction circle", "Energy", "Spectrum of the force", "paths of hand and tool"] {
         assert!(page.contains(plot), "{plot}");

@@ -1,5 +1,6 @@
 //! Stills: their contents, and errors when they cannot be written.
 
+use crate::common::{Folder, stderr};
 use haptic_config::builtin::SCENES;
 use haptic_testing::TestFolder;
 use hapticd::cli::{InputArguments, SnapshotArguments};
@@ -56,6 +57,13 @@ fn a_run_shows_the_paths_and_the_force_and_is_the_same_every_time() {
     assert!(picture.contains("after 5 s · force on the hand"));
     assert!(picture.contains("stroke-dasharray") && picture.contains("#d9480f"));
     assert_eq!(picture, svg("table", Some(5.0)));
+}
+
+#[test]
+fn the_command_reports_the_picture_that_it_has_written() {
+    let folder = Folder::new();
+    let output = folder.hapticd(&["snapshot", "--scene", "table", "--out", "picture.svg"]);
+    assert!(output.status.success() && stderr(&output).ends_with("wrote picture.svg\n"), "{output:?}");
 }
 
 #[test]

@@ -389,6 +389,11 @@ fn keep_larger(slot: &mut Option<(f64, Face)>, score: f64, face: Face) {
 /// corner.
 #[inline]
 pub(super) fn permitted(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
+    (of.piece.seams.is_none() && other.piece.seams.is_none()) || permitted_by_seams(of, other, face, corner)
+}
+
+#[inline(never)]
+fn permitted_by_seams(of: &PairSide, other: &PairSide, face: usize, corner: usize) -> bool {
     if let Some(seams) = &of.piece.seams
         && seams.internal_edges >> face & 1 == 1
     {

@@ -218,8 +218,8 @@ pub fn collide_ahead(
     collide_then(a, b, &toi, &near_then(&toi), cache)
 }
 
-/// Returns the time of impact of a pair whose normal turns, found from the time at which its gap is small. An advancement ends
-/// with a gap of up to [`TARGET_GAP_M`], and a pair that closes slowly rotates by hundredths of a radian until it
+/// Returns the time of impact of a pair whose normal turns, found from the time at which its gap is small. An
+/// advancement ends with a gap of up to [`TARGET_GAP_M`], and a pair that closes slowly rotates by hundredths of a radian until it
 /// meets. Newton's method on the gap, in which a meeting after the end of the tick counts as none. Real-time: at most
 /// [`MAX_REFINEMENTS`] calls of [`collide`].
 fn refine(

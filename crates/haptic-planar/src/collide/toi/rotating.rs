@@ -34,8 +34,8 @@ const ROUNDING_M: f64 = 1e-12;
 /// Overlap of a rotating pair that counts as none, m.
 const MAX_MISSED_M: f64 = 1e-6;
 
-/// Returns the contact of a pair whose normal turns in its poses at the time when it first meets, or when it comes closest if it
-/// does not meet in this tick. `start` is its contact in the poses at the start of the tick, if any, and `reach_m` the
+/// Returns the contact of a pair whose normal turns in its poses at the time when it first meets, or when it comes
+/// closest if it does not meet in this tick. `start` is its contact in the poses at the start of the tick, if any, and `reach_m` the
 /// distance that the pair can close in the tick. Time, normal and arms of the impact are then its own. With those of
 /// the start of the tick, the impulse is wrong by about twice the angle in between, a point that a rotation slows down
 /// strikes too early, and a corner that a rotation brings round is not seen at all. Returns `None` if the contact at
@@ -60,16 +60,20 @@ pub fn collide_after_rotation(
     let angular_speed = angular_speed(a, b);
     // A pair that overlaps has met. The velocity of one under load is not known before the contact solve.
     let least_m = if near.had_contact_load { MAX_LOADED_GAP_M } else { -MAX_MISSED_M };
-    let has_met = start.is_some_and(|start| start.apart_m < least_m);
     let least_rad = if start.is_some() { MIN_ROTATION_RAD } else { MIN_UNSEEN_ROTATION_RAD };
-    let turns = angular_speed * TICK_S >= least_rad
-        || start.is_some_and(|start| {
-            !near.had_contact_load && is_round(a, b) && passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD
-        });
-    if !turns || has_met {
+    if angular_speed * TICK_S < least_rad && (near.had_contact_load || !is_round(a, b) || !passes(a, b, start)) {
+        return None;
+    }
+    if start.is_some_and(|start| start.apart_m < least_m) {
         return None;
     }
     collide_rotated(a, b, angular_speed, start, (near, reach_m), cache, budget)
+}
+
+/// Whether the normal of a contact turns by more than [`MIN_ROTATION_RAD`] because round sides pass each other.
+#[inline(never)]
+fn passes(a: &PairSide, b: &PairSide, start: Option<&ContactGeometry>) -> bool {
+    start.is_some_and(|start| passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD)
 }
 
 /// Whether a side of the pair is rounded.

@@ -65,6 +65,13 @@ fn invalid_values_are_rejected_with_what_would_be_accepted() {
 }
 
 #[test]
+fn an_export_without_an_output_is_rejected_with_the_flags_to_give() {
+    let output = Folder::new().hapticd(&["export", "r.mcap"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("<--csv <FILE.csv>|--parquet <FILE.parquet>|--files <FOLDER>>"), "{output:?}");
+}
+
+#[test]
 fn errors_are_json_lines_when_logs_are() {
     let folder = Folder::new();
     let output = folder.hapticd(&["--log-format", "json", "check", "nowhere.toml"]);
