@@ -48,12 +48,14 @@ pub struct Engagement {
     fraction: f64,
     /// Fraction restored after a gap in the readings, 0 to 1.
     recovered: f64,
+    /// Whether both fractions are 1. A tick asks for this several times.
+    is_at_full_force: bool,
 }
 
 impl Engagement {
     /// Creates an engagement without force.
     pub fn new(ramp_s: f64) -> Self {
-        Self { ramp_s, is_stopped: false, is_ready: false, fraction: 0.0, recovered: 1.0 }
+        Self { ramp_s, is_stopped: false, is_ready: false, fraction: 0.0, recovered: 1.0, is_at_full_force: false }
     }
 
     /// Sets the ramp time; the current fraction does not change. Real-time: constant.
@@ -97,18 +99,24 @@ impl Engagement {
     /// Removes the force in this tick; it then returns over [`RECOVERY_S`]. Real-time: constant.
     pub fn interrupt(&mut self) {
         self.recovered = 0.0;
+        self.is_at_full_force = false;
     }
 
     /// Advances by one tick and returns the fraction of the force for that tick. Real-time: constant.
     #[inline(always)]
     pub fn advance(&mut self) -> f64 {
-        if self.is_at_full_force() { 1.0 } else { self.ramp() }
+        if self.is_at_full_force {
+            return 1.0;
+        }
+        let fraction = self.ramp();
+        self.is_at_full_force = self.fraction >= 1.0 && self.recovered >= 1.0;
+        fraction
     }
 
     /// Whether the hand receives the whole force, which it does in nearly every tick.
     #[inline(always)]
     pub fn is_at_full_force(&self) -> bool {
-        self.fraction >= 1.0 && self.recovered >= 1.0
+        self.is_at_full_force
     }
 
     fn ramp(&mut self) -> f64 {
@@ -148,7 +156,7 @@ impl Engagement {
     /// Engagement phase. It is `Engaged` only at full force: not while the force returns after an interruption.
     pub fn phase(&self) -> Phase {
         // Nearly every tick. A stop has no fraction.
-        if self.is_at_full_force() {
+        if self.is_at_full_force {
             Phase::Engaged
         } else if self.is_stopped {
             Phase::Stopped

@@ -58,22 +58,25 @@ pub fn collide_after_rotation(
     budget: &mut ToiBudget,
 ) -> Option<Found> {
     let angular_speed = angular_speed(a, b);
-    // A pair that overlaps has met. The velocity of one under load is not known before the contact solve.
-    let least_m = if near.had_contact_load { MAX_LOADED_GAP_M } else { -MAX_MISSED_M };
-    let least_rad = if start.is_some() { MIN_ROTATION_RAD } else { MIN_UNSEEN_ROTATION_RAD };
-    if angular_speed * TICK_S < least_rad && (near.had_contact_load || !is_round(a, b) || !passes(a, b, start)) {
-        return None;
-    }
-    if start.is_some_and(|start| start.apart_m < least_m) {
-        return None;
+    match start {
+        None if angular_speed * TICK_S < MIN_UNSEEN_ROTATION_RAD => return None,
+        None => {}
+        Some(start) => {
+            let is_slow = angular_speed * TICK_S < MIN_ROTATION_RAD;
+            // A pair that overlaps has met. The velocity of one under load is not known before the contact solve.
+            let least_m = if near.had_contact_load { MAX_LOADED_GAP_M } else { -MAX_MISSED_M };
+            if (is_slow && (near.had_contact_load || !passes(a, b, start))) || start.apart_m < least_m {
+                return None;
+            }
+        }
     }
     collide_rotated(a, b, angular_speed, start, (near, reach_m), cache, budget)
 }
 
 /// Whether the normal of a contact turns by more than [`MIN_ROTATION_RAD`] because round sides pass each other.
-#[inline(never)]
-fn passes(a: &PairSide, b: &PairSide, start: Option<&ContactGeometry>) -> bool {
-    start.is_some_and(|start| passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD)
+#[inline]
+fn passes(a: &PairSide, b: &PairSide, start: &ContactGeometry) -> bool {
+    is_round(a, b) && passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD
 }
 
 /// Whether a side of the pair is rounded.
@@ -84,6 +87,7 @@ fn is_round(a: &PairSide, b: &PairSide) -> bool {
 
 /// Returns the angular speed at which the normal of a contact turns because round sides pass each other, rad/s; zero if
 /// no side is rounded. A face between them may stop this, but they may also leave the face.
+#[inline(never)]
 pub(super) fn passing_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
     if !is_round(a, b) {
         return 0.0;
