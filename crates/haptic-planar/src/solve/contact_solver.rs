@@ -8,9 +8,8 @@
 
 use crate::collide::warm_start::BlockImpulse;
 use crate::solve::direct::{DirectSolver, Outcome};
-use crate::solve::manifold::Manifold;
+use crate::solve::manifold::{Manifold, VERY_DEEP_M};
 use crate::solve::policy::Policy;
-use crate::solve::position_correction::VERY_DEEP_M;
 use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;

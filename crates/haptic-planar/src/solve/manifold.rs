@@ -15,6 +15,10 @@ use crate::solve::symmetric::Symmetric3;
 use crate::tick::TICK_S;
 use nalgebra::{Vector2, Vector3};
 
+/// Penetration above which contact solve and position correction make as many sweeps as the worst-case step permits, m. A
+/// light body between a heavy one and a wall takes about as many sweeps as the ratio of their masses; with fewer, it
+/// sinks in by millimetres.
+pub const VERY_DEEP_M: f64 = 2e-4;
 /// Cosine between the normals of two consecutive ticks above which a contact counts as the same.
 const SAME_CONTACT: f64 = 0.95;
 

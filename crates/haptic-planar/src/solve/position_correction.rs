@@ -14,7 +14,7 @@
 use crate::collide::warm_start::BlockImpulse;
 use crate::solve::contact_solver::{MAX_SWEEPS, Solver};
 use crate::solve::direct::MAX_COST_SWEEPS;
-use crate::solve::manifold::Manifold;
+use crate::solve::manifold::{Manifold, VERY_DEEP_M};
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use crate::tick::TICK_S;
@@ -30,15 +30,11 @@ pub const CORRECTION_SWEEPS: [usize; 2] = [4, 16];
 /// Penetration above which the correction makes the larger number of sweeps, m. It occurs in a pile that is pressed
 /// hard, in which a correction takes many sweeps to propagate.
 const DEEP_M: f64 = 5e-5;
-/// Penetration above which the correction makes as many sweeps as the worst-case step permits, m. A light body between
-/// a heavy one and a wall takes about as many sweeps as the ratio of their masses; with fewer, it sinks in by
-/// millimetres.
-pub const VERY_DEEP_M: f64 = 2e-4;
 /// Maximum number of sweeps in any tick.
 const MAX_SWEEPS_OF_FEW: usize = 160;
-/// Maximum number of manifolds whose correction is solved directly. Without the direct solve, the
-/// correction of a body that is 10⁴ times heavier than the one below it takes thousands of ticks. Most of it then
-/// follows after the bodies have come to rest, when no kinetic energy pays for it.
+/// Maximum number of manifolds whose correction is solved directly. Without the direct solve, the correction of a body
+/// that is 10⁴ times heavier than the one below it takes thousands of ticks. Most of it then follows after the bodies
+/// have come to rest, when no kinetic energy pays for it.
 const MAX_DIRECT: usize = 16;
 /// Largest displacement, m, and rotation, rad, of a body by a direct solve whose result is used. A larger correction can
 /// push a body into another one whose contact with it is not known, or for which the gaps are not linear.
