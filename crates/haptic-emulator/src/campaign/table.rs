@@ -11,6 +11,9 @@ const BEGIN: &str = "<!-- faults:begin -->";
 /// Line of a document after the tables.
 const END: &str = "<!-- faults:end -->";
 
+/// Columns at which the reasons are wrapped.
+const COLUMNS: usize = 120;
+
 /// Results of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
@@ -96,11 +99,27 @@ impl Results {
 
     fn reasons(&self) -> String {
         let lines = self.exceptions.iter().enumerate();
-        lines.fold(String::new(), |mut text, (index, exception)| {
-            let _ = writeln!(text, "{}. {}: {}", index + 1, exception.fault, exception.reason);
-            text
-        })
+        lines
+            .map(|(index, exception)| {
+                wrapped(&format!("{}. ", index + 1), &format!("{}: {}", exception.fault, exception.reason))
+            })
+            .collect()
     }
+}
+
+/// Returns an entry of a list, wrapped and indented by the length of its number.
+fn wrapped(number: &str, text: &str) -> String {
+    let (mut lines, mut line) = (String::new(), number.to_owned());
+    for word in text.split(' ') {
+        if line.chars().count() + word.chars().count() > COLUMNS {
+            let _ = writeln!(lines, "{}", line.trim_end());
+            line = " ".repeat(number.len());
+        }
+        line += word;
+        line.push(' ');
+    }
+    let _ = writeln!(lines, "{}", line.trim_end());
+    lines
 }
 
 fn logged(cell: &Figures) -> String {
