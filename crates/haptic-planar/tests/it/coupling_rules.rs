@@ -222,6 +222,28 @@ fn a_spinning_tool_on_a_rail_keeps_its_energy_and_its_line() {
     }
 }
 
+/// Such a tool rotates by radians in a tick. If the iteration for its rotation stalls, the handle leaves the rail.
+#[test]
+fn a_very_light_tool_on_a_rail_keeps_its_energy_on_a_stiff_coupling() {
+    for seed in 0..100 {
+        let railed = RailedBox {
+            mass_kg: [1e-4, 1e-3][seed as usize / 4 % 2],
+            stiffness: [800.0, 2000.0, 5000.0][seed as usize % 3],
+            spin: [300.0, 500.0, 100.0, 0.0, 5.0][seed as usize % 5],
+            away_m: [0.02, 0.05][seed as usize % 2],
+            gravity: 0.0,
+            twist: 0.0,
+            ..RailedBox::any(1000 + seed)
+        };
+        let mut lab = railed.held(&railed.world(), railed.hand_m());
+        let start = lab.state.energy.stored_j();
+        lab.lead(railed.hand_m(), 20_000, |_, _| ());
+        let what = |name: &str| format!("{railed:?}: {name}, fraction of the energy");
+        assert_below(&what("gain"), lab.gain_j() / start, 1e-8);
+        assert_below(&what("loss"), 1.0 - lab.state.energy.stored_j() / start, 1e-8);
+    }
+}
+
 #[test]
 fn a_spinning_tool_on_a_rail_moves_as_lagranges_equations_say() {
     // On stiffer springs, the frequency of the midpoint rule is too low for a comparison of single positions.
