@@ -24,9 +24,11 @@ impl FixedPoint {
     pub fn improve(&mut self, value: f64) {
         let (x, residual) = (self.x, value - self.x);
         *(if residual > 0.0 { &mut self.above } else { &mut self.below }) = Some(x);
-        let secant = match self.last {
-            Some((last_x, last_residual)) => x - residual * (x - last_x) / (residual - last_residual),
-            None => value,
+        let (secant, last_step) = match self.last {
+            Some((last_x, last_residual)) => {
+                (x - residual * (x - last_x) / (residual - last_residual), (x - last_x).abs())
+            }
+            None => (value, 0.0),
         };
         self.last = Some((x, residual));
         self.x = match (self.above, self.below) {
@@ -34,7 +36,8 @@ impl FixedPoint {
             (Some(a), Some(b)) => 0.5 * (a + b),
             // A solution lies in the direction of the residual, because φ is bounded.
             _ if (secant - x) * residual > 0.0 && secant.is_finite() => secant,
-            _ => value,
+            // The residual grows: past a minimum that is hardly above zero, steps of the residual alone would be tiny.
+            _ => x + residual.abs().max(2.0 * last_step).copysign(residual),
         };
     }
 }
@@ -58,6 +61,11 @@ mod tests {
     #[test]
     fn a_fixed_point_that_attracts_is_found_in_a_few_steps() {
         assert!(solve(0.0, libm::cos) < 9);
+    }
+
+    #[test]
+    fn a_fixed_point_behind_a_point_that_is_nearly_fixed_is_found_too() {
+        assert!(solve(0.01, |x| x + 1e-3 + x * x - 0.5 * x * x * x) < 25);
     }
 
     #[test]

@@ -37,8 +37,8 @@ pub struct FreeMotion {
     /// Mean coupling force on the tool, world, N.
     pub force: Vector2<f64>,
     /// Change of the mean velocity by an impulse.
-    response: Symmetric3,
-    duration_s: f64,
+    pub(super) response: Symmetric3,
+    pub(super) duration_s: f64,
 }
 
 impl FreeMotion {
@@ -145,8 +145,8 @@ impl ImplicitCoupling {
     }
 
     /// Returns the tool's motion over the tick under the coupling and an impulse of other forces (x, y, angle); `None`
-    /// if the force limit is reached. The rule is the midpoint rule; across a rail, it is backward Euler. Real-time:
-    /// one 3×3 solve, and at most `solves_left` more.
+    /// if the force limit is reached. The rule is the midpoint rule; a rail does no work. Real-time: one 3×3 solve, and
+    /// at most `solves_left` more.
     #[inline(always)]
     pub fn free_motion<P: Policy>(
         &self,
@@ -172,7 +172,10 @@ impl ImplicitCoupling {
         let mut rotation = FixedPoint::from(start.angular_velocity_rad_per_s * self.duration_s);
         loop {
             let arm = secant_arm(self.start_arm_m, rotation.x);
-            let motion = self.motion(start, impulse, arm, 1.0);
+            let motion = match self.rail {
+                Some(axis) => self.rail_motion(start, impulse, axis, rotation.x),
+                None => self.motion(start, impulse, arm, 1.0),
+            };
             let has_rotation = (motion.rotation_step_rad() - rotation.x).abs()
                 <= ROTATION_TOLERANCE_RAD * (1.0 + 8.0 * rotation.x.abs())
                 || self.is_central;

@@ -2,7 +2,6 @@
 
 use super::{FreeMotion, ImplicitCoupling, across, at_handle, vector3};
 use crate::collide::warm_start::Mode;
-use crate::math::secant_arm;
 use crate::solve::constrained::Constrained;
 use crate::solve::manifold::Manifold;
 use crate::solve::solver_body::SolverBody;
@@ -70,27 +69,44 @@ impl ImplicitCoupling {
     /// Sets the end velocity of a free motion that carries contact load. Real-time: two passes over the manifolds.
     pub fn settle_free(&self, motion: &mut FreeMotion, manifolds: &[Manifold], solver_bodies: &[SolverBody]) {
         let mut constrained = Constrained::none(self.mass_kg, self.inertia_kg_m2);
-        if let Some(axis) = self.rail {
-            let arm = secant_arm(self.start_arm_m, motion.rotation_step_rad());
-            constrained.add(at_handle(across(axis), arm));
-        }
-        motion.end = self.settle(constrained, motion.mean, manifolds, solver_bodies);
+        motion.end = match self.rail {
+            Some(axis) => {
+                constrained.add(at_handle(across(axis), self.end_arm(motion.rotation_step_rad())));
+                self.settle_from(motion.end, constrained, motion.mean, manifolds, solver_bodies)
+            }
+            None => self.settle(constrained, motion.mean, manifolds, solver_bodies),
+        };
     }
 
-    /// Returns the velocity at the end of a tick with the given mean velocity. In a direction that carries load only
-    /// since this tick, the free rule would end with a rebound: the component there is at most the mean one. A slip
-    /// with friction on a fixed body that would end against its mean direction ends at rest. A tool that the contacts
-    /// hold in all directions, although not all of them are constrained, would reverse its velocity in every tick and
-    /// never move; it ends with the mean velocity. All of this only reduces the kinetic energy.
+    /// Returns the velocity at the end of a tick with the given mean velocity.
+    #[inline(never)]
     fn settle(
         &self,
+        constrained: Constrained,
+        mean: Vector3<f64>,
+        manifolds: &[Manifold],
+        solver_bodies: &[SolverBody],
+    ) -> Vector3<f64> {
+        let end = constrained.end_velocity(self.start, mean);
+        self.settle_from(end, constrained, mean, manifolds, solver_bodies)
+    }
+
+    /// Returns the velocity at the end of a tick with the given mean velocity, from that by the rule of integration,
+    /// `end`. In a direction that carries load only since this tick, the free rule would end with a rebound: the
+    /// component there is at most the mean one. A slip with friction on a fixed body that would end against its mean
+    /// direction ends at rest. A tool that the contacts hold in all directions, although not all of them are
+    /// constrained, would reverse its velocity in every tick and never move; it ends with the mean velocity. All of
+    /// this only reduces the kinetic energy.
+    #[inline(always)]
+    fn settle_from(
+        &self,
+        mut end: Vector3<f64>,
         mut constrained: Constrained,
         mean: Vector3<f64>,
         manifolds: &[Manifold],
         solver_bodies: &[SolverBody],
     ) -> Vector3<f64> {
         let body = self.tool.body;
-        let mut end = constrained.end_velocity(self.start, mean);
         let loaded = |manifold: &&Manifold| manifold.involves(body) && manifold.normal_impulse() > 0.0;
         for manifold in manifolds.iter().filter(loaded) {
             for point in 0..manifold.count {

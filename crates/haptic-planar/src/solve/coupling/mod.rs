@@ -14,6 +14,7 @@ mod balance;
 mod free_motion;
 mod limit;
 mod loaded;
+mod rail;
 
 pub use free_motion::{FreeMotion, MAX_PARTS, MAX_SOLVES};
 pub use limit::{MAX_REPEATS, REPEAT_SWEEPS, Refinement};
