@@ -78,7 +78,7 @@ pub(super) fn clamp_to_toi<P: Policy>(
         moved.is_fast = reach > FAST_M || rotates_fast || is_unfinished || P::FORCED;
         moved.is_blocked = false;
         any |= moved.is_fast;
-        any_curved |= reach > MAX_LINEAR_MOTION_M || curved_m > MAX_GAP_ERROR_M;
+        any_curved |= reach > MAX_LINEAR_MOTION_M || moved.rotation_step_rad.abs() * reach > MAX_GAP_ERROR_M;
     }
     // What follows only shortens motions, except of fast bodies.
     workspace.may_have_curved_motions = any_curved || any;
@@ -440,7 +440,7 @@ fn moves_on(
 }
 
 /// Returns an upper bound of the displacement of any point of a body in this tick, m.
-fn motion_reach_m(scene: &Scene, body: usize, moved: &SolverBody) -> f64 {
+pub(super) fn motion_reach_m(scene: &Scene, body: usize, moved: &SolverBody) -> f64 {
     moved.displacement.norm() + moved.rotation_step_rad.abs() * scene.bodies[body].reach_m
 }
 

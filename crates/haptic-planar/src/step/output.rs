@@ -1,8 +1,8 @@
 //! The output of a step: force on the hand, contacts, penetration and energy balance.
 
+use super::clamp::motion_reach_m;
 use super::worst_case;
 use crate::collide::narrow::{Near, PairSide, collide};
-use crate::collide::toi::FAST_M;
 use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::shape::features::{FeatureCache, FeatureId};
@@ -14,10 +14,13 @@ use crate::workspace::Workspace;
 use nalgebra::Vector2;
 
 /// Error of a reported gap above which it is found in the poses at the end of the tick, m. A gap extrapolated from the
-/// start of the tick ignores ½ θ² r.
+/// start of the tick ignores ½ θ² r, and θ s for a slip by s: the face turns while a corner slides along it. With the
+/// reach R of the motion, |θ| R is an upper bound of their sum.
 pub(super) const MAX_GAP_ERROR_M: f64 = 5e-6;
-/// Displacement in one tick above which a reported gap is found in the poses at the end of the tick, m.
-pub(super) const MAX_LINEAR_MOTION_M: f64 = FAST_M / 2.0;
+/// Motion in one tick above which a reported gap is found in the poses at the end of the tick, m. The contact can be on
+/// another face than the one with the least depth, because the contact solve turned the motion for which the face was
+/// chosen, or because the two are tilted by up to 0.3 rad against each other.
+pub(super) const MAX_LINEAR_MOTION_M: f64 = 1e-3;
 
 /// Writes the output of the step: force on the hand, contacts, penetration and energy balance.
 #[inline]
@@ -99,10 +102,9 @@ fn find_curved_motions(scene: &Scene, workspace: &mut Workspace) -> bool {
     let mut any = false;
     for &body in &scene.dynamic_bodies {
         let moved = &mut workspace.solver_bodies.all[body];
-        let rotation_squared = moved.rotation_step_rad * moved.rotation_step_rad;
-        moved.has_curved_motion = moved.is_fast
-            || 0.5 * rotation_squared * scene.bodies[body].reach_m > MAX_GAP_ERROR_M
-            || moved.displacement.norm_squared() > MAX_LINEAR_MOTION_M * MAX_LINEAR_MOTION_M;
+        let reach_m = motion_reach_m(scene, body, moved);
+        moved.has_curved_motion =
+            moved.is_fast || moved.rotation_step_rad.abs() * reach_m > MAX_GAP_ERROR_M || reach_m > MAX_LINEAR_MOTION_M;
         any |= moved.has_curved_motion;
     }
     any

@@ -24,6 +24,7 @@ mod sliding;
 mod slots;
 mod stacks;
 mod starvation;
+mod wall_ends;
 mod weightless;
 mod worst_case;
 

@@ -74,10 +74,11 @@ pub(super) fn clip_with_overlap(
     gather(outward, id, first, second, high.0 - low.0 > MERGE_M, near.margin_m).map(|geometry| (geometry, overlap_m))
 }
 
-/// Whether the edge of `other` in front of a face of `of` touches the face itself, not only its plane.
+/// Whether the edge of `other` in front of a face of `of` touches the face itself, not only its plane. The margin of
+/// `near` does not count: with a margin of zero, an edge that lies flat on the face would touch it or not by rounding.
 #[inline(never)]
 pub(super) fn touches(of: &PairSide, other: &PairSide, face: &Face, near: &Near) -> bool {
-    let near = Near { margin_m: smaller(near.margin_m, FACE_HYSTERESIS_M), ..*near };
+    let near = Near { margin_m: FACE_HYSTERESIS_M, ..*near };
     clip(of, other, &Face { of_first: true, ..*face }, &near).is_some()
 }
 
