@@ -79,3 +79,8 @@ fn the_reported_penetration_at_the_end_of_a_wall_is_the_overlap() {
         assert!(off < 0.1 * overlap_m + 4e-5, "{what}: reported {reported_m:.3e} m, true {overlap_m:.3e} m");
     });
 }
+
+#[test]
+fn a_tool_does_not_enter_the_end_of_a_thin_wall() {
+    stir(82, 800, |_, overlap_m, what| assert_below(&format!("{what}: overlap, m"), overlap_m, 3e-4));
+}
