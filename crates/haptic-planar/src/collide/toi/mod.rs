@@ -184,7 +184,7 @@ pub fn moved_piece(
 /// pair that is as deep already must not become deeper: a graze in every tick would add up to millimetres. So would the
 /// motion of a tool that spins around the end of a wall under load, up to the depth allowed here.
 fn allowed_depth_m(start_m: f64) -> f64 {
-    (start_m + PENETRATION_M).min(PENETRATION_M.max(start_m + DEEPER_M))
+    (start_m + PENETRATION_M).min((1.2 * PENETRATION_M).max(start_m + DEEPER_M))
 }
 
 /// Returns the penetration of the pair in the poses of `then`, m.
@@ -311,7 +311,7 @@ mod tests {
         for _ in 0..10 {
             depth_m = allowed_depth_m(depth_m);
         }
-        assert!(depth_m < PENETRATION_M + 10.0 * DEEPER_M, "{depth_m} m");
+        assert!(depth_m < 1.2 * PENETRATION_M + 10.0 * DEEPER_M, "{depth_m} m");
         assert_eq!(allowed_depth_m(0.0), PENETRATION_M);
     }
 }
