@@ -4,7 +4,7 @@
 //!
 //! - [`tap`]: the real-time end, which puts one plain record per tick and per command into a ring.
 //! - [`recorder`]: reads the records from the rings, on an ordinary thread, and writes messages to a file.
-//! - [`mod@file`]: the file, in complete chunks of about two seconds, with a valid end even when the disk is full.
+//! - [`mod@file`]: the file, in complete chunks of about a second, with a valid end even when the disk is full.
 //! - [`tick_message`], [`command_message`], [`checkpoint_message`], [`foxglove`], [`schemas`]: contents of the
 //!   messages.
 //! - [`history`]: the last seconds of any run, held in memory for a black box.

@@ -13,9 +13,8 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-/// Ticks per chunk. If the process is killed, at most about two seconds are lost. The index of the file, which stays in
-/// memory until its end, has 0.3 kB for each chunk: with shorter chunks, it would grow by more than 0.5 MB per hour.
-const TICKS_PER_CHUNK: u64 = 2000;
+/// Ticks per chunk. If the process is killed, at most about one second is lost.
+const TICKS_PER_CHUNK: u64 = 1000;
 /// Log level for information, as numbered in the schema.
 const INFO: u8 = 2;
 /// Log level for warnings, as numbered in the schema.
