@@ -1,6 +1,7 @@
 //! Ends the tick of fast islands at their first obstacle, so that no body passes through another.
 
 use super::contacts::{MAX_NEIGHBOUR_REACH_M, update_least_pairs, update_pairs};
+use super::displacement::motion_reach_m;
 use super::events::move_by_events;
 use super::output::{MAX_GAP_ERROR_M, MAX_LINEAR_MOTION_M};
 use super::worst_case;
@@ -437,11 +438,6 @@ fn moves_on(
     made * farthest_m * ROUNDING >= whole * MIN_PROGRESS_M.min(farthest_m)
         && after <= highest * ROUNDING
         && (!moved.is_blocked || after <= SLOWED_M * ROUNDING)
-}
-
-/// Returns an upper bound of the displacement of any point of a body in this tick, m.
-pub(super) fn motion_reach_m(scene: &Scene, body: usize, moved: &SolverBody) -> f64 {
-    moved.displacement.norm() + moved.rotation_step_rad.abs() * scene.bodies[body].reach_m
 }
 
 /// Returns an upper bound of the displacement of any point of a body in a tick at the given velocities, m.

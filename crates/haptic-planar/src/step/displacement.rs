@@ -197,3 +197,8 @@ fn grazes(
         manifold.gap_m[point] + closing < manifold.gap_m[point].min(0.0)
     })
 }
+
+/// Returns an upper bound of the displacement of any point of a body in this tick, m.
+pub(super) fn motion_reach_m(scene: &Scene, body: usize, moved: &SolverBody) -> f64 {
+    moved.displacement.norm() + moved.rotation_step_rad.abs() * scene.bodies[body].reach_m
+}

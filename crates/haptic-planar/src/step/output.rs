@@ -1,6 +1,6 @@
 //! The output of a step: force on the hand, contacts, penetration and energy balance.
 
-use super::clamp::motion_reach_m;
+use super::displacement::motion_reach_m;
 use super::worst_case;
 use crate::collide::narrow::{Near, PairSide, collide};
 use crate::output::StepOutput;
