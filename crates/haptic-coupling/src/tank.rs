@@ -15,7 +15,7 @@
 //! while a force still acts. Each lets a force act for longer than was paid for, by at most f²/4b per second, until the
 //! guard ends it after `stale_after_s`. The level falls by the most that this can have delivered, even below zero. When
 //! the force returns, the guard raises it again ([`Tank::raise_to`]), because a hand that pressed on all the time would
-//! otherwise feel no force until it let go. A force that was reduced in each gap would protect no better: its variance
+//! otherwise feel no force before it moves away. A force that was reduced in each gap would protect no better: its variance
 //! costs a hand that rests all its force within seconds.
 //!
 //! Gravitational potential energy is a large reserve that is unrelated to the hand: with S alone, a heap on a shelf

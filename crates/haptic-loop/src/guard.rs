@@ -412,7 +412,7 @@ impl Guard {
 /// What the tank is given when the force returns after an interruption. The readings do not tell whether the hand has
 /// moved while the force acted for longer than was paid for, and the tank must assume that it has. A hand that pressed
 /// on all the time has extracted nothing, and may have stretched the coupling without doing the work, because there was
-/// no force; it would otherwise feel no force until it let go.
+/// no force; it would otherwise feel no force before it moves away.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Recovery {
     /// Level before the interruption, J, to which the tank is raised.
