@@ -5,8 +5,10 @@
 //! next search starts there with the next axis. Unlike a conservative advancement, the search leaves a pair that has
 //! just met and parts again in a few samples.
 
-use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
-use crate::collide::toi::{TARGET_GAP_M, approach_speed, boxes_stay_apart, rotation_speed};
+use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide};
+use crate::collide::toi::{
+    TARGET_GAP_M, approach_speed, at, boxes_stay_apart, closing_s, passing_speed, rotation_speed,
+};
 use crate::math::{integrate_rotation, rotate};
 use crate::shape::closest::track;
 use crate::shape::features::FeatureCache;
@@ -29,6 +31,14 @@ const MIN_CLOSING_M_PER_S: f64 = 1e-4;
 const GRAZE_M: f64 = 1e-6;
 /// Relative motion of a pair from one axis to the next, at least, m.
 const MIN_STEP_M: f64 = 1e-4;
+/// Maximum number of steps of Newton's method from where a pair meets to where it touches.
+const MAX_TOUCH_STEPS: usize = 4;
+/// Relative motion within which a pair that meets must touch, m. One that moves farther hardly closes.
+const MAX_TOUCH_M: f64 = 1e-3;
+/// Turn of a contact until the pair touches that is ignored, rad.
+const MAX_TURN_RAD: f64 = 1e-3;
+/// Fraction of the approach speed at a meeting that must be left when the pair touches.
+const MIN_SPEED_FRACTION: f64 = 0.7;
 
 /// Work that is left in a tick, in units of one relaxation of a manifold in a forced step, about 350 instructions. The
 /// other fields are the work of the parts of a search in this unit.
@@ -137,39 +147,52 @@ pub fn next_meeting(a: &PairSide, b: &PairSide, horizon_s: f64, budget: &mut Mee
 
 /// Returns the contact in its present poses of a pair that meets within `soon_s`.
 pub fn contact_at_meeting(a: &PairSide, b: &PairSide, soon_s: f64) -> Option<ContactGeometry> {
-    let speed = (b.velocity_m_per_s - a.velocity_m_per_s).norm() + rotation_speed(a, b);
-    collide(a, b, &Near::within(2.0 * TARGET_GAP_M + soon_s * speed), &mut FeatureCache::default())
+    collide(a, b, &Near::within(2.0 * TARGET_GAP_M + soon_s * relative_speed(a, b)), &mut FeatureCache::default())
 }
 
-/// Returns the contact of a pair that is about to meet as it is when round corners touch, and the centres of mass of its
-/// bodies at that time. They start up to [`TARGET_GAP_M`] apart, and on the way the normal of small corners that meet off
-/// centre turns by tenths of a radian. A contact on a face is returned as it is.
-pub fn when_corners_touch(
-    mut geometry: ContactGeometry,
+/// Returns the contact of a pair that is about to meet as it is when the pair touches, and the centres of mass of its
+/// bodies at that time. The pair starts up to [`TARGET_GAP_M`] apart. On the way, the normal of small corners that meet
+/// off centre turns by tenths of a radian, and one slides along a face by several times the gap. Sharp pieces are left
+/// out: among crowds of bars, more islands would lose energy. The contact of a
+/// pair that slows down on the way, because it grazes or rotates quickly, stays that of the pose before: the pair would
+/// still close in its present pose, and be struck again at once.
+///
+/// Newton's method on the gap. Real-time: at most [`MAX_TOUCH_STEPS`] calls of [`collide`].
+pub fn contact_when_touching(
+    geometry: ContactGeometry,
     a: &PairSide,
     b: &PairSide,
+    budget: &mut MeetingBudget,
 ) -> (ContactGeometry, [Vector2<f64>; 2]) {
-    let mut centres = [a.centre_m, b.centre_m];
-    let radii = a.piece.radius_m + b.piece.radius_m;
-    if geometry.id.face_of != 0 || radii == 0.0 {
-        return (geometry, centres);
+    let (speed, start_speed) = (relative_speed(a, b), approach_speed(a, b, &geometry, 0));
+    let mut found = (geometry, [a.centre_m, b.centre_m]);
+    if a.piece.radius_m + b.piece.radius_m == 0.0 {
+        return found;
     }
-    let corner = geometry.at_m[0] - geometry.normal * a.piece.radius_m;
-    let apart = geometry.normal * (radii + geometry.apart_m);
-    let velocity = velocity_at(b, corner + apart) - velocity_at(a, corner);
-    let approach = -apart.dot(&velocity);
-    let excess = apart.norm_squared() - radii * radii;
-    let under_root = approach * approach - velocity.norm_squared() * excess;
-    if approach > 0.0 && excess > 0.0 && under_root > 0.0 {
-        let time_s = excess / (approach + under_root.sqrt());
-        geometry.normal = (apart + velocity * time_s) / radii;
-        let at = corner + velocity_at(a, corner) * time_s + geometry.normal * a.piece.radius_m;
-        geometry.at_m = [at, at];
-        geometry.gap_m[0] = 0.0;
-        geometry.apart_m = 0.0;
-        centres = [a.centre_m + a.velocity_m_per_s * time_s, b.centre_m + b.velocity_m_per_s * time_s];
+    let mut time_s = 0.0;
+    let mut later_s = closing_s(a, b, &geometry);
+    for _ in 0..MAX_TOUCH_STEPS {
+        let is_accurate = passing_speed(a, b, &found.0) * later_s.abs() < MAX_TURN_RAD;
+        let is_soon = (time_s + later_s).abs() * speed < MAX_TOUCH_M;
+        if is_accurate || !is_soon || !budget.take_manifold() {
+            break;
+        }
+        time_s += later_s;
+        let then = at(a, b, time_s);
+        let (then_a, then_b) = then.sides(a, b);
+        let Some(geometry) = contact_at_meeting(&then_a, &then_b, 0.0) else { break };
+        if approach_speed(&then_a, &then_b, &geometry, 0) > MIN_SPEED_FRACTION * start_speed {
+            break;
+        }
+        later_s = closing_s(&then_a, &then_b, &geometry);
+        found = (geometry, then.centres);
     }
-    (geometry, centres)
+    found
+}
+
+/// Returns the largest speed at which points of the two pieces approach each other, m/s.
+fn relative_speed(a: &PairSide, b: &PairSide) -> f64 {
+    (b.velocity_m_per_s - a.velocity_m_per_s).norm() + rotation_speed(a, b)
 }
 
 /// Whether the circles around the centres of mass of both bodies stay apart.

@@ -27,6 +27,9 @@ pub struct Piece {
     pub normals: [Vector2<f64>; MAX_CORNERS],
     /// Largest distance of a point of the piece from the body's centre of mass, radius included, m.
     pub reach_m: f64,
+    /// Radius of gyration of the body that the piece belongs to, m: the scale for the arm of an impact. Infinite for
+    /// fixed bodies, which have no arm, and for the tool, whose motion within a tick is not uniform.
+    pub gyration_m: f64,
     /// Ratio of a gap to a length of the outline below which the gap is certainly the best one: the tangent of the
     /// smallest angle by which a corner turns, at most [`CERTAIN_SLOPE`].
     pub certain_slope: f64,
@@ -56,7 +59,7 @@ pub enum Cone {
 }
 
 impl Piece {
-    /// Creates a piece without seams from the corners of its core in anticlockwise order.
+    /// Creates a piece of a fixed body, without seams, from the corners of its core in anticlockwise order.
     ///
     /// # Panics
     /// If there are no corners or more than [`MAX_CORNERS`].
@@ -74,7 +77,8 @@ impl Piece {
         }
         let reach_m = outline.iter().map(|c| c.norm()).fold(0.0, f64::max) + radius_m;
         let certain_slope = flattest_turn(&normals[..count]).min(CERTAIN_SLOPE);
-        Self { body, count: count as u8, radius_m, corners, normals, reach_m, certain_slope, seams: None }
+        let gyration_m = f64::INFINITY;
+        Self { body, count: count as u8, radius_m, corners, normals, reach_m, gyration_m, certain_slope, seams: None }
     }
 
     /// Returns the corners in use.

@@ -11,6 +11,7 @@
 //! ([`impact_group`](crate::solve::impact_group)).
 
 use crate::collide::warm_start::{BlockImpulse, Mode};
+use crate::math::smaller;
 use crate::scene::description::RestitutionLaw;
 use crate::solve::block::{Block, Factor, InverseEffectiveMass};
 use crate::solve::coupling::ImplicitCoupling;
@@ -38,6 +39,9 @@ pub const FLAT_GAP_M: f64 = 2e-5;
 /// Speed-dependent part of the gap below which the other point of a manifold is hit together with the closing one, as a
 /// fraction of the distance that the closing point approaches in a tick.
 pub const FLAT_FRACTION: f64 = 0.02;
+/// Slope of the clipped edge above which an impact is not flat. Two points close to each other have nearly the same gap
+/// at any slope, but only the corner of a tilted edge hits.
+const MAX_FLAT_SLOPE: f64 = 0.05;
 /// Tolerance for the energy gain of a flat impact, J, per squared approach speed, m²/s².
 const GAIN_SLACK: f64 = 1e-12;
 
@@ -372,8 +376,15 @@ fn flat_speed(
     let gap = manifold.gap_now(&solver_bodies.all, other) + tau_s * speed;
     let pull = manifold.acceleration(&solver_bodies.all, other).0;
     let then = speed - (TICK_S - tau_s) * pull;
-    let at_once = gap.abs() < FLAT_GAP_M + FLAT_FRACTION * TICK_S * approach.abs() && then < 0.0;
-    at_once.then_some(then)
+    let limit_m = FLAT_GAP_M + FLAT_FRACTION * TICK_S * approach.abs();
+    (is_flat(manifold, gap, limit_m) && then < 0.0).then_some(then)
+}
+
+/// Whether the two points of a manifold are hit together if their gaps differ by `difference_m` when one of them is
+/// hit. The difference may be up to `limit_m`.
+pub fn is_flat(manifold: &Manifold, difference_m: f64, limit_m: f64) -> bool {
+    let length_m = (manifold.arm[0][1] - manifold.arm[0][0]).abs();
+    difference_m.abs() < smaller(limit_m, MAX_FLAT_SLOPE * length_m)
 }
 
 /// Returns the impulse of an impact that happens at the present velocities of the bodies, and the energy lost, J. It is

@@ -12,7 +12,9 @@
 //! there.
 
 use super::worst_case;
-use crate::collide::meeting::{Meeting, MeetingBudget, contact_at_meeting, extent_m, next_meeting, when_corners_touch};
+use crate::collide::meeting::{
+    Meeting, MeetingBudget, contact_at_meeting, contact_when_touching, extent_m, next_meeting,
+};
 use crate::collide::narrow::PairSide;
 use crate::collide::pair_table::Pair;
 use crate::collide::toi::{FAST_M, SUBSTEPS, moved_piece};
@@ -25,7 +27,7 @@ use crate::solve::contact_solver::MAX_SWEEPS;
 use crate::solve::events::{Due, EventIsland, Events, MAX_EVENTS};
 use crate::solve::impact_group::Hit;
 use crate::solve::impact_queue::{
-    AT_ONCE_S, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, SAME_TIME_S, apply, impact_now,
+    AT_ONCE_S, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, SAME_TIME_S, apply, impact_now, is_flat,
 };
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
@@ -237,7 +239,10 @@ impl Run<'_> {
                 break;
             }
             pair.bodies.into_iter().for_each(|body| self.advance(body as usize, now_s));
-            if let Some((manifold, hit)) = self.hit(other, pair, due.at_s.max(now_s)) {
+            let mut budget = self.budget;
+            let hit = self.hit(other, pair, due.at_s.max(now_s), &mut budget);
+            self.budget = budget;
+            if let Some((manifold, hit)) = hit {
                 self.events.islands[root].needs_contacts |= may_come_to_rest(&manifold, &hit, &self.solver_bodies.all);
                 let at = self.events.struck.len();
                 self.events.group.add::<Ordinary>(at, &manifold, &hit, &self.solver_bodies.all);
@@ -279,12 +284,12 @@ impl Run<'_> {
 
     /// Returns the manifold of a pair whose bodies have moved to the present, and the velocities with which it is hit,
     /// if it closes.
-    fn hit(&self, index: usize, pair: &Pair, due_s: f64) -> Option<(Manifold, Hit)> {
+    fn hit(&self, index: usize, pair: &Pair, due_s: f64, budget: &mut MeetingBudget) -> Option<(Manifold, Hit)> {
         let now_s = self.events.bodies[self.events.moving_body(pair)].time_s;
         let poses = [self.pose(pair, 0, now_s), self.pose(pair, 1, now_s)];
         let sides = [0, 1].map(|which| self.side(pair, which, now_s, 0.0, &poses[which]));
         let geometry = contact_at_meeting(&sides[0], &sides[1], due_s - now_s)?;
-        let (geometry, centres) = when_corners_touch(geometry, &sides[0], &sides[1]);
+        let (geometry, centres) = contact_when_touching(geometry, &sides[0], &sides[1], budget);
         let manifold = Manifold::new(index, pair, &geometry, centres, [0.0; 2]);
         let bodies = &self.solver_bodies.all;
         let (point, is_flat) = closing_point(&manifold, bodies)?;
@@ -426,7 +431,7 @@ fn closing_point(manifold: &Manifold, bodies: &[SolverBody]) -> Option<(usize, b
     let closes = |point: usize| point < manifold.count && manifold.normal_speed(bodies, point) < 0.0;
     let gap_m = manifold.gap_m;
     let point = usize::from(closes(1) && !(closes(0) && gap_m[0] <= gap_m[1]));
-    let is_flat = closes(0) && closes(1) && (gap_m[0] - gap_m[1]).abs() < FLAT_GAP_M;
+    let is_flat = closes(0) && closes(1) && is_flat(manifold, gap_m[0] - gap_m[1], FLAT_GAP_M);
     closes(point).then_some((point, is_flat))
 }
 

@@ -11,7 +11,7 @@ use crate::math::integrate_rotation;
 use crate::scene::Scene;
 use crate::scene::body_state::BodyState;
 use crate::solve::coupling::{FreeMotion, ImplicitCoupling, MAX_PARTS, velocity_of};
-use crate::solve::impact_queue::{FLAT_FRACTION, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, impact_now};
+use crate::solve::impact_queue::{FLAT_FRACTION, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, impact_now, is_flat};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::{SolverBodies, SolverBody};
@@ -250,9 +250,10 @@ impl Pilot<'_> {
         }
         let moved = Vector3::new(flight.displacement.x, flight.displacement.y, flight.rotation_step_rad);
         let other = 1 - event.point;
+        let limit_m = FLAT_GAP_M + FLAT_FRACTION * TICK_S * approach.abs();
         let is_flat = manifold.count == 2
             && manifold.normal_speed(bodies, other) < 0.0
-            && self.clearance(manifold, other, moved).abs() < FLAT_GAP_M + FLAT_FRACTION * TICK_S * approach.abs();
+            && is_flat(manifold, self.clearance(manifold, other, moved), limit_m);
         let (impulse, lost_j) = impact_now(manifold, bodies, event.point, is_flat, self.scene.restitution_law);
         flight.impacts.add(1, lost_j);
         let side = usize::from(manifold.bodies[1] == body);

@@ -8,7 +8,7 @@ mod budget;
 mod rotating;
 
 pub use budget::ToiBudget;
-pub use rotating::collide_after_rotation;
+pub use rotating::{collide_after_rotation, passing_speed};
 
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
 use crate::math::integrate_rotation;
@@ -231,7 +231,6 @@ fn refine(
     cache: &mut FeatureCache,
     budget: &mut ToiBudget,
 ) -> TimeOfImpact {
-    let angular_speed = angular_speed(a, b);
     for _ in 0..MAX_REFINEMENTS {
         let (then_a, then_b) = toi.sides(a, b);
         let has_budget = budget.take_substep();
@@ -241,13 +240,17 @@ fn refine(
         let later_s = closing_s(&then_a, &then_b, &geometry);
         let time_s = toi.time_s + later_s;
         let is_within_tick = time_s > 0.0 && time_s < TICK_S;
-        let turning_speed = angular_speed + rotating::passing_speed(&then_a, &then_b, &geometry);
-        if later_s.abs() * turning_speed < MAX_TIME_ERROR_RAD || !is_within_tick {
+        if turns_little(&then_a, &then_b, &geometry, later_s) || !is_within_tick {
             break;
         }
         toi = at(a, b, time_s);
     }
     toi
+}
+
+/// Whether the contact of a pair turns and slides so little in `later_s` that its geometry is accurate enough.
+fn turns_little(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, later_s: f64) -> bool {
+    later_s.abs() * (angular_speed(a, b) + passing_speed(a, b, geometry)) < MAX_TIME_ERROR_RAD
 }
 
 /// Returns the larger angular speed of the two bodies, rad/s.
@@ -290,7 +293,7 @@ pub fn approach_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry, po
 
 /// Returns the time until the first point of a contact closes at its present speed, s; negative if the point overlaps,
 /// infinite if no point is closing.
-fn closing_s(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
+pub fn closing_s(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
     let mut first_s = f64::INFINITY;
     for point in 0..geometry.count {
         let speed = approach_speed(a, b, geometry, point);

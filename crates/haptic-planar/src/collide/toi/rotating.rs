@@ -6,7 +6,7 @@ use super::{
     least, rotation_speed,
 };
 use crate::collide::narrow::{ContactGeometry, Near, PairSide, collide, velocity_at};
-use crate::math::tangent_of;
+use crate::math::{smaller, tangent_of};
 use crate::shape::features::FeatureCache;
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
@@ -73,10 +73,11 @@ pub fn collide_after_rotation(
     collide_rotated(a, b, angular_speed, start, (near, reach_m), cache, budget)
 }
 
-/// Whether the normal of a contact turns by more than [`MIN_ROTATION_RAD`] because round sides pass each other.
+/// Whether a contact turns or slides by more than [`MIN_ROTATION_RAD`] because its sides pass each other.
 #[inline]
 fn passes(a: &PairSide, b: &PairSide, start: &ContactGeometry) -> bool {
-    is_round(a, b) && passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD
+    // Sharp pieces that slide meet when their linear gaps close, so only those that close in this tick matter.
+    (is_round(a, b) || closing_s(a, b, start) < TICK_S) && passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD
 }
 
 /// Whether a side of the pair is rounded.
@@ -85,16 +86,22 @@ fn is_round(a: &PairSide, b: &PairSide) -> bool {
     a.piece.radius_m + b.piece.radius_m > 0.0
 }
 
-/// Returns the angular speed at which the normal of a contact turns because round sides pass each other, rad/s; zero if
-/// no side is rounded. A face between them may stop this, but they may also leave the face.
+/// Returns the speed at which the sides of a contact pass each other, as an angular speed, rad/s. The normal between
+/// round sides turns at this speed, unless there is a face between them. A contact that slides along a face changes its
+/// arm about the body of that face by this part of the radius of gyration.
 #[inline(never)]
-pub(super) fn passing_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
-    if !is_round(a, b) {
-        return 0.0;
-    }
+pub fn passing_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
     let at = geometry.at_m[0];
     let sideways = tangent_of(geometry.normal).dot(&(velocity_at(b, at) - velocity_at(a, at)));
-    sideways.abs() / (a.piece.radius_m + b.piece.radius_m + geometry.apart_m.max(0.0))
+    let mut lever_m = match geometry.id.face_of {
+        1 => a.piece.gyration_m,
+        2 => b.piece.gyration_m,
+        _ => f64::INFINITY,
+    };
+    if is_round(a, b) {
+        lever_m = smaller(lever_m, a.piece.radius_m + b.piece.radius_m + geometry.apart_m.max(0.0));
+    }
+    sideways.abs() / lever_m
 }
 
 /// Does what [`collide_after_rotation`] does, for a pair that has not met and of which one side rotates at
@@ -226,8 +233,10 @@ impl Search {
         reach_m: f64,
     ) -> Option<Self> {
         let start_s = start.map_or(f64::INFINITY, |start| closing_s(a, b, start));
-        let turning_speed = angular_speed + passing_speed;
-        if start_s * turning_speed < MIN_ROTATION_RAD || !may_meet(a, b, start, turning_speed * TICK_S, reach_m) {
+        // Sliding alone does not bend the gaps of sharp pieces.
+        let bending_speed = angular_speed + if is_round(a, b) { passing_speed } else { 0.0 };
+        let is_accurate = start_s * (angular_speed + passing_speed) < MIN_ROTATION_RAD;
+        if is_accurate || !may_meet(a, b, start, bending_speed * TICK_S, reach_m) {
             return None;
         }
         let longest_s = MAX_POSE_STEP_RAD / angular_speed;

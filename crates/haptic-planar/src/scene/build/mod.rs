@@ -54,6 +54,10 @@ impl Scene {
             add_body(&mut scene, index, body)?;
         }
         scene.tool = description.tool.as_ref().map(|held| tool(held, &names, &scene.bodies)).transpose()?;
+        if let Some(tool) = scene.tool {
+            let pieces = scene.bodies[tool.body].pieces.clone();
+            scene.pieces[pieces].iter_mut().for_each(|piece| piece.gyration_m = f64::INFINITY);
+        }
         if let Some(tool) = scene.tool.filter(|_| description.tool.as_ref().is_some_and(|held| held.weightless)) {
             scene.bodies[tool.body].gravity_m_per_s2 = Vector2::zeros();
         }
@@ -157,7 +161,9 @@ fn add_body(scene: &mut Scene, index: usize, body: &BodyDescription) -> Result<(
     let (mass_kg, inertia_kg_m2) = mass(&at, body, &properties)?;
     cores.iter_mut().flatten().for_each(|corner| *corner -= properties.centroid_m);
     let first = scene.pieces.len();
-    scene.pieces.extend(cores.iter().map(|core| Piece::new(index as u32, core, radius_m)));
+    let gyration_m = if body.fixed { f64::INFINITY } else { (inertia_kg_m2 / mass_kg).sqrt() };
+    let piece = |core: &Vec<_>| Piece { gyration_m, ..Piece::new(index as u32, core, radius_m) };
+    scene.pieces.extend(cores.iter().map(piece));
     scene.bodies.push(Body {
         name: body.name.clone(),
         fixed: body.fixed,
