@@ -189,7 +189,7 @@ impl Sweep {
 /// - The fraction of a pair is at least [`MIN_PROGRESS_M`] divided by the relative motion of the pair, or
 ///   [`UNSEEN_M`] divided by it if the budget ran out. So the island of a pair always moves on, whatever the order of
 ///   the pairs. Motions of these sizes need no time of impact: the contacts of the tick cover them. A body whose sweep
-///   could not be looked up completely moves by [`FAST_M`] or more.
+///   could not be looked up completely makes the same progress.
 /// - Forces act for the same fraction of the tick, so that they cannot accumulate velocity without motion.
 /// - A body that an obstacle leaves less than [`MIN_FRACTION`] loses its velocity down to [`SLOWED_M`] per tick, so it
 ///   is not fast in the next tick unless the forces of that tick make it so.
@@ -218,8 +218,9 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
         let moved = &solver_bodies.all[body];
         if moved.searched_fraction < 1.0 {
             islands.forget_impacts(body);
-            islands.limit(body, moved.searched_fraction);
-            farthest_m = farthest_m.max(motion_reach_m(scene, body, moved));
+            let reach_m = motion_reach_m(scene, body, moved);
+            islands.limit(body, moved.searched_fraction.max((MIN_PROGRESS_M / reach_m).min(1.0)));
+            farthest_m = farthest_m.max(reach_m);
         }
     }
     for pair in pairs {

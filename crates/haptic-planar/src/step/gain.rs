@@ -6,9 +6,12 @@
 //! at the force limit or at a handle off the centre of a tool that rotates by radians in a tick. What an island of
 //! touching bodies gained is taken off its kinetic energy at the end of the tick. Where the kinetic energy is not
 //! enough, the tick of the island ends early, as in [`clamp_to_toi`](super::clamp::clamp_to_toi): a short enough motion
-//! gains nothing.
+//! under a force that does not fit gains nothing. Loads that are too large lift an island at rest however short the
+//! motion is; such an island stays where it is.
 
-use crate::scene::Scene;
+use crate::math::rotate;
+use crate::scene::body_state::BodyState;
+use crate::scene::{Body, Scene};
 use crate::solve::coupling::ImplicitCoupling;
 use crate::solve::impact_queue::ImpactTotals;
 use crate::solve::islands::Islands;
@@ -28,6 +31,9 @@ const GAIN_FRACTION: f64 = 1e-13;
 /// Correction of a body in one tick that an island at rest need not pay for, m, so that bodies that a scene puts into
 /// each other are pushed apart.
 const FREE_CORRECTION_M: f64 = 5e-6;
+/// Distance from where the scene put a body, m, and depth below it, m, up to which its correction may be free. A body
+/// that has moved farther overlaps because of its own motion, and the energy to lift it would come from nowhere.
+const AT_START_M: (f64, f64) = (2e-3, 1e-6);
 /// Energy that an island has available in a tick below which it is at rest, J.
 const REST_J: f64 = 1e-12;
 
@@ -96,8 +102,8 @@ pub(super) fn can_gain(
 
 /// Reduces the position correction of each island to what the island can pay for: with its kinetic energy and with the
 /// energy that it lost in this tick. Without this, a pile that a hand presses would gain what the correction lifts.
-/// Only an island at rest, without the held tool, need not pay for [`FREE_CORRECTION_M`]. Real-time: one pass over the
-/// manifolds and three over the dynamic bodies.
+/// Only an island at rest, without the held tool, whose bodies are where the scene put them need not pay for
+/// [`FREE_CORRECTION_M`]. Real-time: one pass over the manifolds and three over the dynamic bodies.
 pub(super) fn limit_correction(
     scene: &Scene,
     state: &State,
@@ -121,7 +127,8 @@ pub(super) fn limit_correction(
                 correction.of(body).displacement.norm() + correction.of(body).angle.abs() * scene.bodies[body].reach_m;
             if size > 0.0 {
                 let held = coupling.map(|coupling| islands.root(coupling.body()));
-                let is_free = available < REST_J && held != Some(islands.root(body));
+                let is_at_rest = available < REST_J && held != Some(islands.root(body));
+                let is_free = is_at_rest && is_at_start(&scene.bodies[body], &state.bodies[body]);
                 let free = if is_free { (FREE_CORRECTION_M / size).min(1.0) } else { 0.0 };
                 islands.limit(body, (available.max(0.0) / rise).max(free));
             }
@@ -135,6 +142,14 @@ pub(super) fn limit_correction(
         }
     }
     slow_held_bodies(scene, &mut solver_bodies.all, correction);
+}
+
+/// Whether a body is still where the scene put it, except for the correction of its initial overlap.
+fn is_at_start(body: &Body, state: &BodyState) -> bool {
+    let (distance_m, depth_m) = AT_START_M;
+    let moved = state.centre_m - rotate(state.rotation, body.centre_m) - body.position_m;
+    let gravity = body.gravity_m_per_s2;
+    moved.norm() <= distance_m && gravity.dot(&moved) <= gravity.norm() * depth_m
 }
 
 /// Slows each body that the position correction holds back by what it holds back. The contact loads leave such a body
@@ -162,7 +177,7 @@ fn move_back(body: &mut SolverBody, correction: BodyCorrection, part: f64) {
 
 /// Takes the energy that each island gained in this tick off its kinetic energy, and shortens the tick of the islands
 /// that have too little. Returns the coupling force on the tool, world, N, which is `force` unless the tool's motion is
-/// shortened. Real-time: one pass over the manifolds, and at most 4 [`MAX_HALVINGS`] + 8 over the dynamic bodies.
+/// shortened. Real-time: one pass over the manifolds, and at most 4 [`MAX_HALVINGS`] + 12 over the dynamic bodies.
 #[inline(never)]
 pub(super) fn limit_gain<P: Policy>(
     scene: &Scene,
@@ -209,8 +224,8 @@ fn add_balances(
 }
 
 /// Shortens the tick of the islands whose kinetic energy cannot pay for what they gained without the position
-/// correction, and renews the sums of all islands. The correction has a limit of its own, [`limit_correction`]. Returns
-/// the coupling force on the tool, world, N.
+/// correction, if need be to nothing, and renews the sums of all islands. The correction has a limit of its own,
+/// [`limit_correction`]. Returns the coupling force on the tool, world, N.
 #[cold]
 fn shorten_unpaid<P: Policy>(
     scene: &Scene,
@@ -226,7 +241,12 @@ fn shorten_unpaid<P: Policy>(
         if !has_any_unpaid_gain(scene, workspace) && !P::FORCED {
             break;
         }
-        force = halve_motions::<P>(scene, state, workspace, coupling, force);
+        force = shorten_motions::<P>(scene, state, workspace, coupling, force, 0.5);
+    }
+    workspace.islands.clear_sums(&scene.dynamic_bodies);
+    add_balances(scene, state, workspace, coupling, force);
+    if has_any_unpaid_gain(scene, workspace) || P::FORCED {
+        force = shorten_motions::<P>(scene, state, workspace, coupling, force, 0.0);
     }
     move_all(scene, workspace, -1.0);
     workspace.islands.clear_sums(&scene.dynamic_bodies);
@@ -252,15 +272,17 @@ fn has_unpaid_gain(islands: &mut Islands, body: usize) -> bool {
     gain > MIN_GAIN_J && gain > kinetic
 }
 
-/// Halves the motion of the islands that gained more than their kinetic energy: displacement and change of velocity.
-/// Returns the coupling force on the tool for its present motion, world, N.
+/// Shortens the motion of the islands that gained more than their kinetic energy to a fraction of it: displacement and
+/// change of velocity. With the fraction 0, they come to rest where they are. Returns the coupling force on the tool for
+/// its present motion, world, N.
 #[cold]
-fn halve_motions<P: Policy>(
+fn shorten_motions<P: Policy>(
     scene: &Scene,
     state: &State,
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
     mut force: Vector2<f64>,
+    fraction: f64,
 ) -> Vector2<f64> {
     let Workspace { islands, solver_bodies, correction, .. } = workspace;
     for &body in &scene.dynamic_bodies {
@@ -270,14 +292,15 @@ fn halve_motions<P: Policy>(
         let (start, moved) = (&state.bodies[body], &mut solver_bodies.all[body]);
         if let Some(coupling) = coupling.filter(|coupling| coupling.body() == body) {
             let whole = coupling.handle_displacement(moved.displacement, moved.rotation_step_rad);
-            let half = coupling.handle_displacement(moved.displacement * 0.5, moved.rotation_step_rad * 0.5);
-            force = coupling.force_of_shorter_motion(force, [whole, half], moved.is_free_motion);
+            let part = coupling.handle_displacement(moved.displacement * fraction, moved.rotation_step_rad * fraction);
+            force = coupling.force_of_shorter_motion(force, [whole, part], moved.is_free_motion);
         }
-        moved.displacement *= 0.5;
-        moved.rotation_step_rad *= 0.5;
-        moved.velocity = (start.velocity_m_per_s + moved.velocity) * 0.5;
-        moved.angular_velocity = (start.angular_velocity_rad_per_s + moved.angular_velocity) * 0.5;
-        correction.scale(body, 0.5);
+        let kept = if fraction > 0.0 { 1.0 - fraction } else { 0.0 };
+        moved.displacement *= fraction;
+        moved.rotation_step_rad *= fraction;
+        moved.velocity = start.velocity_m_per_s * kept + moved.velocity * fraction;
+        moved.angular_velocity = start.angular_velocity_rad_per_s * kept + moved.angular_velocity * fraction;
+        correction.scale(body, fraction);
     }
     force
 }

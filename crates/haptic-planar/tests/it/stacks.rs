@@ -107,6 +107,36 @@ fn a_heavy_box_that_falls_onto_light_ones_neither_gains_energy_nor_stays_in_them
     }
 }
 
+/// Lets a box fall askew onto a light one, or onto several that lie on each other, on a floor. Its mass is 10⁴ times
+/// theirs. Returns the lab after two seconds, and the energy of the fall, J.
+fn fall_askew(seed: u64) -> (Lab, f64) {
+    let mut random = Random(seed);
+    let (friction, restitution) = (random.between(0.0, 1.0), random.between(0.0, 1.0));
+    let mut bodies = vec![floor(friction, restitution)];
+    let count = 1 + seed % 3;
+    for i in 0..count {
+        let one = body(&format!("{i}"), box_shape(0.03, 0.01), random.between(-3e-3, 3e-3), 0.005 + 0.01 * i as f64);
+        bodies.push(with(one, 0.002, friction, restitution));
+    }
+    let (fall, tilt) = (random.between(2e-3, 1e-2), random.between(-0.1, 0.1));
+    let half_m = 0.5 * (0.02 * libm::cos(tilt) + 0.04 * libm::sin(tilt).abs());
+    let mut heavy =
+        body("heavy", box_shape(0.04, 0.02), random.between(-8e-3, 8e-3), 0.01 * count as f64 + fall + half_m);
+    heavy.angle_rad = tilt;
+    bodies.push(with(heavy, 20.0, friction, restitution));
+    let mut lab = Lab::new(&scene(GRAVITY, bodies, None));
+    lab.run_s(2.0);
+    (lab, 20.0 * GRAVITY * fall)
+}
+
+#[test]
+fn a_heavy_box_that_falls_askew_onto_light_ones_gains_no_energy() {
+    for seed in 0..60 {
+        let (lab, fall_j) = fall_askew(seed);
+        assert_below(&format!("seed {seed}: energy gain, fraction of the fall"), lab.gain_j() / fall_j, 1e-8);
+    }
+}
+
 #[test]
 fn light_boxes_under_a_tool_that_presses_come_to_rest() {
     for (count, force) in [(1, 2.0), (3, 5.0), (5, 10.0)] {

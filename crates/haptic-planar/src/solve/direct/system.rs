@@ -14,6 +14,9 @@ const MAX_LOADED: usize = 32;
 const MAX_DEGREE: u32 = 3;
 /// Softness added to each equation, relative to its own compliance, so that the system is never singular.
 const SOFTNESS: f64 = 1e-9;
+/// The same for an island with more equations than velocities, whose redundant contacts share the load by it. With 1e-9,
+/// rounding leaves such an island unsolved more often. The error that it leaves is removed by the next steps.
+const SOFTNESS_IF_REDUNDANT: f64 = 1e-7;
 
 /// The linear system of an island: for each loaded manifold, three equations for the changes of its impulses.
 #[derive(Clone, Debug)]
@@ -32,6 +35,8 @@ pub(super) struct System {
     pub(super) values: [[f64; 3]; MAX_LOADED],
     /// The dynamic body on which all loads act; `None` if there are several.
     pub(super) only_body: Option<usize>,
+    /// Softness of the equations of the present island.
+    softness: f64,
 }
 
 /// The equations of a manifold in its present mode.
@@ -76,7 +81,7 @@ impl Equations {
     }
 
     /// Returns the block of the manifold with itself.
-    fn own_block(&self, manifold: &Manifold) -> Matrix {
+    fn own_block(&self, manifold: &Manifold, softness: f64) -> Matrix {
         let m = &manifold.mass;
         let mut block = self.velocity_rows([[m.n11, m.n12, m.n1t], [m.n12, m.n22, m.n2t], [m.n1t, m.n2t, m.tt]]);
         if let Some(signed_friction) = self.slides {
@@ -86,7 +91,7 @@ impl Equations {
             if self.loaded.get(row) == Some(&false) {
                 entries[row] = 1.0;
             }
-            entries[row] *= 1.0 + SOFTNESS;
+            entries[row] *= 1.0 + softness;
         }
         block
     }
@@ -119,11 +124,13 @@ impl System {
             blocks: vec![[[0.0; 3]; 3]; MAX_LOADED * MAX_LOADED],
             values: [[0.0; 3]; MAX_LOADED],
             only_body: None,
+            softness: SOFTNESS,
         }
     }
 
     /// Solves the equations of the loaded manifolds in their present modes and applies the changes of the impulses,
-    /// even if they leave the contact law. Returns whether the island is suitable; if not, nothing is changed.
+    /// even if they leave the contact law. Returns whether the island is suitable and has a solution; if not, nothing is
+    /// changed.
     pub(super) fn step(
         &mut self,
         members: &[u32],
@@ -144,6 +151,10 @@ impl System {
             self.assemble(manifolds, solver_bodies);
             self.eliminate();
             self.substitute();
+            // With friction, the system can be singular.
+            if !self.values[..self.loaded.len()].iter().flatten().all(|value| value.is_finite()) {
+                return false;
+            }
         }
         for (&(index, _), &[first, second, tangent]) in self.loaded.iter().zip(&self.values) {
             let change = BlockImpulse { normal: [first, second], tangent };
@@ -156,8 +167,8 @@ impl System {
         true
     }
 
-    /// Collects the loaded manifolds and finds which of them are coupled. Returns false if there are more than
-    /// `MAX_LOADED`, or more equations than velocities of several bodies, so that the impulses are not determined.
+    /// Collects the loaded manifolds, finds which of them are coupled and chooses the softness. Returns false if there
+    /// are more than `MAX_LOADED`.
     fn collect(&mut self, members: &[u32], manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
         self.loaded.clear();
         let mut equations = 0;
@@ -191,7 +202,8 @@ impl System {
             let [a, b] = manifolds[index].bodies;
             self.coupled[position] = (self.acting[a] | self.acting[b]) & !(1 << position);
         }
-        equations <= velocities
+        self.softness = if equations <= velocities { SOFTNESS } else { SOFTNESS_IF_REDUNDANT };
+        true
     }
 
     /// Finds an order of elimination by minimum degree. Returns false if a degree exceeds `MAX_DEGREE`.
@@ -217,7 +229,7 @@ impl System {
         for (i, (index, own)) in self.loaded.iter().enumerate() {
             let manifold = &manifolds[*index];
             self.values[i] = own.values(manifold, solver_bodies);
-            self.blocks[at(i, i)] = own.own_block(manifold);
+            self.blocks[at(i, i)] = own.own_block(manifold, self.softness);
             for j in bits(self.coupled[i]).filter(|&j| j > i) {
                 let (other_index, other) = &self.loaded[j];
                 let coupling = coupling(manifold, &manifolds[*other_index], solver_bodies);
