@@ -235,7 +235,8 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
         let (a, b) = (side(0), side(1));
         let [moved_a, moved_b] = bodies.map(|body| &solver_bodies.all[body]);
         let is_slow = |moved: &SolverBody| !moved.is_fast || moved.only_rotates_fast;
-        if is_slow(moved_a) && is_slow(moved_b) && is_clear_after(&a, &b, TICK_S, &mut budget) {
+        let is_examined = is_slow(moved_a) && is_slow(moved_b) && budget.has_substep();
+        if is_examined && is_clear_after(&a, &b, TICK_S, &mut budget) {
             continue;
         }
         let dynamic = if moved_a.inverse_mass > 0.0 { bodies[0] } else { bodies[1] };
@@ -255,8 +256,8 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
         };
         if safe.fraction < 1.0 {
             let reach = motion_reach_m(scene, bodies[0], moved_a) + motion_reach_m(scene, bodies[1], moved_b);
-            let rotation_rad = moved_a.rotation_step_rad.abs() + moved_b.rotation_step_rad.abs();
-            let progress = if safe.is_uncertain { unseen_progress_m(reach, rotation_rad) } else { MIN_PROGRESS_M };
+            let progress =
+                if safe.is_uncertain { unseen_progress_m(reach, [moved_a, moved_b]) } else { MIN_PROGRESS_M };
             let fraction = safe.fraction.max((progress / reach).min(1.0));
             let is_blocked = !safe.is_uncertain && safe.fraction < MIN_FRACTION && struck_s.is_none();
             farthest_m = farthest_m.max(reach);
@@ -274,10 +275,10 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
 }
 
 /// Returns the relative motion, m, that is left to a pair for which the budget ran out: as far as its contacts, whose
-/// gaps are linear, are accurate to [`PENETRATION_M`]. A fraction s of a motion of `reach_m` in which the sides rotate
-/// by `rotation_rad` in all changes a gap by up to s² times their product more than linearly.
-fn unseen_progress_m(reach_m: f64, rotation_rad: f64) -> f64 {
-    let curved_m = reach_m * rotation_rad;
+/// gaps are linear, are accurate to [`PENETRATION_M`]. A fraction s of a motion of `reach_m` in which the bodies rotate
+/// by θ in all changes a gap by up to s² θ `reach_m` more than linearly.
+fn unseen_progress_m(reach_m: f64, moved: [&SolverBody; 2]) -> f64 {
+    let curved_m = reach_m * moved.iter().map(|moved| moved.rotation_step_rad.abs()).sum::<f64>();
     let linear = if curved_m > PENETRATION_M { (PENETRATION_M / curved_m).sqrt() } else { 1.0 };
     UNSEEN_M.min(linear * reach_m).max(MIN_PROGRESS_M)
 }
