@@ -38,7 +38,7 @@ const MIN_FRACTION: f64 = 1.0 / SUBSTEPS as f64;
 const SLOWED_M: f64 = 0.9 * FAST_M;
 /// Relative motion that an obstacle always leaves a pair, m; as deep as a pair that grazes may penetrate.
 const MIN_PROGRESS_M: f64 = PENETRATION_M;
-/// Relative motion that is left to a pair for which the budget ran out, m; the contact margin covers it.
+/// Largest relative motion that is left to a pair for which the budget ran out, m; the contact margin covers it.
 const UNSEEN_M: f64 = SLOWED_M;
 /// Relative motion until an impact above which a pair may have passed through a thin wall before it, m.
 const MIN_CROSSING_M: f64 = 3e-3;
@@ -187,9 +187,9 @@ impl Sweep {
 /// No body can starve, that is, stand still tick after tick while it keeps its velocity or gains more:
 ///
 /// - The fraction of a pair is at least [`MIN_PROGRESS_M`] divided by the relative motion of the pair, or
-///   [`UNSEEN_M`] divided by it if the budget ran out. So the island of a pair always moves on, whatever the order of
-///   the pairs. Motions of these sizes need no time of impact: the contacts of the tick cover them. A body whose sweep
-///   could not be looked up completely makes the same progress.
+///   [`unseen_progress_m`] divided by it if the budget ran out. So the island of a pair always moves on, whatever the
+///   order of the pairs. Motions of these sizes need no time of impact: the contacts of the tick cover them. A body
+///   whose sweep could not be looked up completely makes the same progress.
 /// - Forces act for the same fraction of the tick, so that they cannot accumulate velocity without motion.
 /// - A body that an obstacle leaves less than [`MIN_FRACTION`] loses its velocity down to [`SLOWED_M`] per tick, so it
 ///   is not fast in the next tick unless the forces of that tick make it so.
@@ -236,7 +236,8 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
         let (a, b) = (side(0), side(1));
         let [moved_a, moved_b] = bodies.map(|body| &solver_bodies.all[body]);
         let is_slow = |moved: &SolverBody| !moved.is_fast || moved.only_rotates_fast;
-        if is_slow(moved_a) && is_slow(moved_b) && is_clear_after(&a, &b, TICK_S, &mut budget) {
+        let is_examined = is_slow(moved_a) && is_slow(moved_b) && budget.has_substep();
+        if is_examined && is_clear_after(&a, &b, TICK_S, &mut budget) {
             continue;
         }
         let dynamic = if moved_a.inverse_mass > 0.0 { bodies[0] } else { bodies[1] };
@@ -256,7 +257,8 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
         };
         if safe.fraction < 1.0 {
             let reach = motion_reach_m(scene, bodies[0], moved_a) + motion_reach_m(scene, bodies[1], moved_b);
-            let progress = if safe.is_uncertain { UNSEEN_M } else { MIN_PROGRESS_M };
+            let progress =
+                if safe.is_uncertain { unseen_progress_m(reach, [moved_a, moved_b]) } else { MIN_PROGRESS_M };
             let fraction = safe.fraction.max((progress / reach).min(1.0));
             let is_blocked = !safe.is_uncertain && safe.fraction < MIN_FRACTION && struck_s.is_none();
             farthest_m = farthest_m.max(reach);
@@ -271,6 +273,15 @@ fn find_safe_fractions<P: Policy>(scene: &Scene, state: &State, workspace: &mut 
     }
     budget.count(&mut workspace.work);
     farthest_m
+}
+
+/// Returns the relative motion, m, that is left to a pair for which the budget ran out: as far as its contacts, whose
+/// gaps are linear, are accurate to [`PENETRATION_M`]. A fraction s of a motion of `reach_m` in which the bodies rotate
+/// by θ in all changes a gap by up to s² θ `reach_m` more than linearly.
+fn unseen_progress_m(reach_m: f64, moved: [&SolverBody; 2]) -> f64 {
+    let curved_m = reach_m * moved.iter().map(|moved| moved.rotation_step_rad.abs()).sum::<f64>();
+    let linear = if curved_m > PENETRATION_M { (PENETRATION_M / curved_m).sqrt() } else { 1.0 };
+    UNSEEN_M.min(linear * reach_m).max(MIN_PROGRESS_M)
 }
 
 /// Finds the islands that had impacts and whose bodies move freely after the last one: without contact load, and

@@ -3,7 +3,7 @@
 use super::{ContactGeometry, Near, PairSide, velocity_at};
 use crate::math::{larger, smaller, tangent_of};
 use crate::shape::features::FeatureId;
-use crate::shape::piece::PlacedPiece;
+use crate::shape::piece::{Cone, PlacedPiece};
 use crate::tick::TICK_S;
 use nalgebra::Vector2;
 
@@ -34,13 +34,14 @@ pub(super) struct Face {
 /// point lies within the margin.
 #[inline(never)]
 pub(super) fn clip(a: &PairSide, b: &PairSide, face: &Face, near: &Near) -> Option<ContactGeometry> {
-    clip_with_overlap(a, b, face, near).map(|(geometry, _)| geometry)
+    clip_with_overlap::<true>(a, b, face, near).map(|(geometry, _)| geometry)
 }
 
 /// Does the same as [`clip`] and also returns the length by which the incident edge overlaps the face, m; negative if
-/// they lie beside each other.
+/// they lie beside each other. `MAY_BE_IN_NOTCH` is false where the face is only used if it overlaps by less than
+/// [`FACE_HYSTERESIS_M`], which needs no look at its neighbours.
 #[inline(always)]
-pub(super) fn clip_with_overlap(
+pub(super) fn clip_with_overlap<const MAY_BE_IN_NOTCH: bool>(
     a: &PairSide,
     b: &PairSide,
     face: &Face,
@@ -63,6 +64,8 @@ pub(super) fn clip_with_overlap(
         (from - widening_m, to + widening_m)
     } else if face.separation_m > LEVEL_M && (low.0 < from || high.0 > to) {
         span_at_closing(of, other, face, along, (from, to))
+    } else if MAY_BE_IN_NOTCH && face.separation_m < -LEVEL_M && of.piece.seams.is_some() {
+        span_in_notch(of, other, face, along, (from, to))
     } else {
         (from, to)
     };
@@ -134,6 +137,30 @@ fn span_at_closing(
     let now = along.dot(&corner);
     let then = now + TICK_S * along.dot(&velocity) * (face.separation_m / closing_m);
     if then < from || then > to { (from, to) } else { (smaller(from, now), larger(to, now)) }
+}
+
+/// Returns the span of a face, extended to the support corner if the corner is behind the plane of the face just beyond
+/// an end at which a neighbour covers its corner, in a notch. The plane goes on inside the neighbour there, and a tip
+/// that overlaps the neighbour leaves it in front of the face.
+#[cold]
+#[inline(never)]
+fn span_in_notch(
+    of: &PairSide,
+    other: &PairSide,
+    face: &Face,
+    along: Vector2<f64>,
+    (from, to): (f64, f64),
+) -> (f64, f64) {
+    let now = along.dot(&other.placed.corners[face.support]);
+    let beyond_m = larger(from - now, now - to);
+    let next = if face.index + 1 == of.placed.count { 0 } else { face.index + 1 };
+    let end = if now < from { face.index } else { next };
+    let is_covered = of.piece.seams.as_ref().is_some_and(|seams| seams.cones[end] == Cone::Empty);
+    if is_covered && beyond_m > 0.0 && beyond_m <= widening(of, other, face, along, 0.0) {
+        (smaller(from, now), larger(to, now))
+    } else {
+        (from, to)
+    }
 }
 
 /// Clips a segment to a span of positions along the face; `None` if the segment lies outside it. The ends of the

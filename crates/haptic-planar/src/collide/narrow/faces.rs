@@ -59,7 +59,7 @@ pub(super) fn collide_on_last_face(a: &PairSide, b: &PairSide, face: &Face, near
     if !permitted(of, other, face.index, face.support) {
         return None;
     }
-    let (geometry, overlap_m) = clip_with_overlap(a, b, face, near)?;
+    let (geometry, overlap_m) = clip_with_overlap::<false>(a, b, face, near)?;
     let certain = geometry.count == 2
         && is_certain(
             larger(geometry.gap_m[0], geometry.gap_m[1]),

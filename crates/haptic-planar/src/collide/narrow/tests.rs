@@ -182,6 +182,36 @@ fn a_tip_that_falls_past_the_plane_of_its_other_face_has_a_contact() {
     }
 }
 
+/// A wide notch with its bottom at the origin, and a tip beside the bottom that overlaps its left wall by 0.22 mm and is
+/// behind the plane of the right one.
+#[test]
+fn a_tip_beside_the_bottom_of_a_notch_has_a_contact_with_both_walls() {
+    let notch = [[-0.02, -0.02], [0.02, -0.02], [0.02, 0.01], [0.0, 0.0], [-0.02, 0.01]].map(Vector2::from);
+    let tip = [[0.0, 0.0], [0.003, 0.012], [-0.003, 0.012]].map(Vector2::from);
+    let polygon = |name: &str, corners_m: &[Vector2<f64>]| {
+        BodyDescription::new(name, ShapeDescription::Polygon { corners_m: corners_m.to_vec() })
+    };
+    let at_m = vector![-2e-4, -1.5e-4];
+    let below = BodyDescription { fixed: true, ..polygon("notch", &notch) };
+    let above = BodyDescription { position_m: at_m, ..polygon("tip", &tip) };
+    let scene = Scene::build(&SceneDescription { bodies: vec![below, above], ..SceneDescription::default() }).unwrap();
+    let placed = scene.placed_at_start();
+    let side = |index: usize| {
+        let body = &scene.bodies[scene.pieces[index].body as usize];
+        at_rest(&scene, &placed[index], index, body.start_pose().0, Vector2::x())
+    };
+    let above = side(scene.bodies[1].pieces.start);
+    let pieces = scene.bodies[0].pieces.clone();
+    let near = Near::within(1e-3);
+    let found: Vec<ContactGeometry> =
+        pieces.filter_map(|index| collide(&side(index), &above, &near, &mut FeatureCache::default())).collect();
+    for normal in [vector![1.0, 2.0], vector![-1.0, 2.0]].map(|normal: Vector2<f64>| normal.normalize()) {
+        let contact = found.iter().find(|contact| contact.normal.dot(&normal) > 0.999);
+        let gap_m = contact.map(|contact| contact.gap_m[0]);
+        assert!(gap_m.is_some_and(|gap_m| (gap_m - normal.dot(&at_m)).abs() < 1e-9), "{normal}: {found:?}");
+    }
+}
+
 #[test]
 fn a_corner_that_slides_in_front_of_a_face_closes_at_its_own_gap() {
     let square = |name: &str| BodyDescription::new(name, ShapeDescription::Box { size_m: vector![0.02, 0.02] });
