@@ -17,6 +17,9 @@ const SOFTNESS: f64 = 1e-9;
 /// The same for an island with more equations than velocities, whose redundant contacts share the load by it. With 1e-9,
 /// rounding leaves such an island unsolved more often. The error that it leaves is removed by the next steps.
 const SOFTNESS_IF_REDUNDANT: f64 = 1e-7;
+/// Maximum number of loaded manifolds of an island with more equations than velocities. In a larger one, such as a pile,
+/// the steps fail too often to be worth their cost.
+const MAX_REDUNDANT: usize = 8;
 
 /// The linear system of an island: for each loaded manifold, three equations for the changes of its impulses.
 #[derive(Clone, Debug)]
@@ -168,7 +171,7 @@ impl System {
     }
 
     /// Collects the loaded manifolds, finds which of them are coupled and chooses the softness. Returns false if there
-    /// are more than `MAX_LOADED`.
+    /// are more than `MAX_LOADED`, or [`MAX_REDUNDANT`] with more equations than velocities.
     fn collect(&mut self, members: &[u32], manifolds: &[Manifold], solver_bodies: &SolverBodies) -> bool {
         self.loaded.clear();
         let mut equations = 0;
@@ -202,8 +205,9 @@ impl System {
             let [a, b] = manifolds[index].bodies;
             self.coupled[position] = (self.acting[a] | self.acting[b]) & !(1 << position);
         }
-        self.softness = if equations <= velocities { SOFTNESS } else { SOFTNESS_IF_REDUNDANT };
-        true
+        let is_redundant = equations > velocities;
+        self.softness = if is_redundant { SOFTNESS_IF_REDUNDANT } else { SOFTNESS };
+        !is_redundant || self.loaded.len() <= MAX_REDUNDANT
     }
 
     /// Finds an order of elimination by minimum degree. Returns false if a degree exceeds `MAX_DEGREE`.
