@@ -77,7 +77,8 @@ pub fn collide_after_rotation(
 #[inline]
 fn passes(a: &PairSide, b: &PairSide, start: &ContactGeometry) -> bool {
     // Sharp pieces that slide meet when their linear gaps close, so only those that close in this tick matter.
-    (is_round(a, b) || closing_s(a, b, start) < TICK_S) && passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD
+    let may_pass = is_round(a, b) || (lever_m(a, b, start) < f64::INFINITY && closing_s(a, b, start) < TICK_S);
+    may_pass && passing_speed(a, b, start) * TICK_S >= MIN_ROTATION_RAD
 }
 
 /// Whether a side of the pair is rounded.
@@ -93,15 +94,20 @@ fn is_round(a: &PairSide, b: &PairSide) -> bool {
 pub fn passing_speed(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
     let at = geometry.at_m[0];
     let sideways = tangent_of(geometry.normal).dot(&(velocity_at(b, at) - velocity_at(a, at)));
-    let mut lever_m = match geometry.id.face_of {
+    let lever_m = lever_m(a, b, geometry);
+    let is_round = is_round(a, b);
+    let round_m = a.piece.radius_m + b.piece.radius_m + geometry.apart_m.max(0.0);
+    sideways.abs() / if is_round { smaller(lever_m, round_m) } else { lever_m }
+}
+
+/// Returns the radius of gyration of the body whose face a contact is on, m; infinite if it has none.
+#[inline]
+fn lever_m(a: &PairSide, b: &PairSide, geometry: &ContactGeometry) -> f64 {
+    match geometry.id.face_of {
         1 => a.piece.gyration_m,
         2 => b.piece.gyration_m,
         _ => f64::INFINITY,
-    };
-    if is_round(a, b) {
-        lever_m = smaller(lever_m, a.piece.radius_m + b.piece.radius_m + geometry.apart_m.max(0.0));
     }
-    sideways.abs() / lever_m
 }
 
 /// Does what [`collide_after_rotation`] does, for a pair that has not met and of which one side rotates at
