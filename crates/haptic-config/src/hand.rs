@@ -1,6 +1,8 @@
 //! Prescribed hand: a CSV file of times and positions in the device frame.
 
 use crate::error::{FileErrors, Position, Problem};
+use crate::keys::Range;
+use crate::keys::scene::{POSITION, TIME};
 use crate::kind::FileKind;
 use crate::source::Source;
 use haptic_device::Path;
@@ -54,7 +56,8 @@ fn row(source: &Source, line: usize, text: &str) -> Result<[f64; 3], FileErrors>
     let mut numbers = [0.0; 3];
     let mut column = 1;
     for (index, field) in fields.iter().enumerate() {
-        numbers[index] = number(field).map_err(|what| {
+        let range = if index == 0 { TIME.accepted } else { POSITION.accepted };
+        numbers[index] = number(field, range).map_err(|what| {
             let indent = field.chars().take_while(|character| character.is_whitespace()).count();
             problem(source, line, column + indent, HEADER[index], what, "write a finite number, e.g. 0.03")
         })?;
@@ -63,9 +66,9 @@ fn row(source: &Source, line: usize, text: &str) -> Result<[f64; 3], FileErrors>
     Ok(numbers)
 }
 
-fn number(field: &str) -> Result<f64, String> {
+fn number(field: &str, range: Range) -> Result<f64, String> {
     let number: f64 = field.trim().parse().map_err(|_| format!("is not a number: {:?}", field.trim()))?;
-    crate::rule::ANY.violation(number).map_or(Ok(number), Err)
+    range.violation(number).map_or(Ok(number), Err)
 }
 
 fn check_order(source: &Source, line: usize, before: Option<&[f64; 3]>, row: &[f64; 3]) -> Result<(), FileErrors> {

@@ -1,9 +1,9 @@
 //! Profile files: a scene, a device, and settings.
 
-use crate::builtin::{DEVICES, Library, SCENES};
+use crate::builtin::Library;
 use crate::error::{FileErrors, Problem};
+use crate::keys::{Key, profile as keys, toml_number};
 use crate::kind::FileKind;
-use crate::rule::{ANY, FIFTH_OF_A_TICK};
 use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_coupling::coupling::{GAIN_KEYS, Gains};
@@ -37,6 +37,8 @@ pub struct Profile {
     pub view_listen: SocketAddr,
     /// Text of the profile.
     pub source: Source,
+    /// Warnings about unusual values.
+    pub warnings: Vec<Problem>,
 }
 
 /// A reference to a file or a built-in.
@@ -76,7 +78,7 @@ impl SimulationOnlySettings {
     fn new(section: &Section<'_>, limits: &Safety) -> Self {
         let located = |rule: SimulationOnly| {
             let (problem, remedy) = (rule.problem.to_owned(), rule.remedy.to_owned());
-            (rule, Problem { problem, remedy, ..section.location(rule.key) })
+            (rule, Problem { problem, remedy, ..section.location_of(rule.key) })
         };
         Self(limits.simulation_only().map(located).collect())
     }
@@ -116,17 +118,10 @@ pub fn load(source: &Source) -> Result<Profile, FileErrors> {
 }
 
 fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
-    let document = Document::parse(source)?;
+    let document = Document::parse(source, &keys::PROFILE)?;
     let profile = profile(&document.root(), source);
-    document.finish(Some(profile))
-}
-
-/// Returns the permitted top-level keys of profiles, for the test that compares them with the table in [`crate::kind`].
-#[cfg(test)]
-pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
-    let root = empty.root();
-    profile(&root, &Source::in_memory("", ""));
-    root.asked_keys()
+    let warnings = document.warnings();
+    document.finish(Some(Profile { warnings, ..profile }))
 }
 
 impl Reference {
@@ -148,6 +143,14 @@ impl Reference {
         library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
     }
 
+    /// Adds to errors of the file where the profile names it.
+    pub fn named_in(&self, errors: FileErrors) -> FileErrors {
+        let Some(Problem { file, position: Some(position), .. }) = &self.location else { return errors };
+        let place = format!("{file}:{}:{}", position.line, position.column);
+        let named = |problem| Problem { named_in: Some(place.clone()), ..problem };
+        FileErrors(errors.0.into_iter().map(named).collect())
+    }
+
     fn locate(&self, errors: FileErrors) -> FileErrors {
         let Some(location) = &self.location else { return errors };
         let locate_one = |inner: Problem| {
@@ -159,26 +162,27 @@ impl Reference {
 }
 
 fn profile(root: &Section<'_>, source: &Source) -> Profile {
-    let safety_section = root.section("safety");
+    let safety_section = root.section(&keys::SAFETY);
     let safety = protection(&safety_section);
     let profile = Profile {
-        scene: reference(root, "scene", SCENES.entries[0].0, source),
-        device: reference(root, "device", DEVICES.entries[0].0, source),
-        coupling: coupling(&root.section("coupling")),
-        mapping: mapping(&root.section("mapping")),
+        scene: reference(root, &keys::SCENE, source),
+        device: reference(root, &keys::DEVICE, source),
+        coupling: coupling(&root.section(&keys::COUPLING)),
+        mapping: mapping(&root.section(&keys::MAPPING)),
         simulation_only: SimulationOnlySettings::new(&safety_section, &safety.limits),
         safety,
-        realtime: realtime(&root.section("realtime")),
-        view_listen: view(&root.section("view")),
+        realtime: realtime(&root.section(&keys::REALTIME)),
+        view_listen: view(&root.section(&keys::VIEW)),
         source: source.clone(),
+        warnings: Vec::new(),
     };
     root.reject_unknown_keys();
     profile
 }
 
-fn reference(root: &Section<'_>, key: &'static str, default: &str, source: &Source) -> Reference {
-    match root.text(key, default) {
-        None => Reference::from_flag(default),
+fn reference(root: &Section<'_>, key: &'static Key, source: &Source) -> Reference {
+    match root.text(key) {
+        None => Reference::from_flag(key.example_text().trim_matches('"')),
         Some(name) => {
             Reference { name: name.to_owned(), folder: source.folder.clone(), location: Some(root.location(key)) }
         }
@@ -193,42 +197,39 @@ fn coupling(section: &Section<'_>) -> Gains {
 
 fn mapping(section: &Section<'_>) -> MappingSettings {
     let numbers = section.settings(&MAPPING_KEYS);
-    let mapping = MappingSettings {
-        offset_m: section.vector("offset_m", numbers.offset_m, ANY),
-        axis: axis(section),
-        rail: section.flag("rail", numbers.rail),
-        ..numbers
-    };
+    let (offset_m, rail) = (section.vector(&keys::OFFSET), section.flag(&keys::RAIL));
+    let mapping = MappingSettings { offset_m, axis: axis(section), rail, ..numbers };
     section.reject_unknown_keys();
     mapping
 }
 
 fn axis(section: &Section<'_>) -> Vector2<f64> {
-    let given = section.vector("axis", Vector2::x(), ANY);
-    given.try_normalize(f64::MIN_POSITIVE).unwrap_or_else(|| {
-        section.error("axis", "has no direction: its length is zero", "write e.g. axis = [1.0, 0.0]");
+    section.vector(&keys::AXIS).try_normalize(f64::MIN_POSITIVE).unwrap_or_else(|| {
+        let remedy = format!("write {}", keys::AXIS.example_line());
+        section.error(&keys::AXIS, "has no direction: its length is zero", remedy);
         Vector2::x()
     })
 }
 
 fn protection(section: &Section<'_>) -> Protection {
     let numbers = section.settings(&SAFETY_KEYS);
-    let passivity = section.choice("passivity", &Passivity::NAMES, numbers.passivity);
+    let passivity = section.choice(&keys::PASSIVITY, &Passivity::NAMES).unwrap_or(numbers.passivity);
     let limits = Safety { passivity, ..numbers };
     if let Err(KeyError { key, problem }) = limits.checked() {
-        section.error(key, problem, "write e.g. lost_after_s = 0.1");
+        let shorter = format!("write {} = {}", keys::STALE_AFTER.name, toml_number(limits.lost_after_s));
+        section.error_at(key, problem, shorter);
     }
     section.reject_unknown_keys();
-    Protection { limits, ramp_is_given: section.has("engage_ramp_s") }
+    Protection { limits, ramp_is_given: section.has(&keys::ENGAGE_RAMP) }
 }
 
 fn realtime(section: &Section<'_>) -> Realtime {
     let realtime = Realtime {
         rate_hz: rate_hz(section),
         cpu: cpu(section),
-        priority: section.whole("priority", 80, 1..=99) as u8,
-        lock_memory: section.flag("lock_memory", true),
-        wake_early_ns: (section.number("wake_early_s", 0.0, FIFTH_OF_A_TICK) * 1e9).round() as u64,
+        priority: section.whole(&keys::PRIORITY) as u8,
+        lock_memory: section.flag(&keys::LOCK_MEMORY),
+        wake_early_ns: (section.number(&keys::WAKE_EARLY) * 1e9).round() as u64,
     };
     section.reject_unknown_keys();
     realtime
@@ -236,31 +237,31 @@ fn realtime(section: &Section<'_>) -> Realtime {
 
 /// Reads the service rate, Hz. The tick is fixed at 1 ms, but a device can be served every n-th tick.
 fn rate_hz(section: &Section<'_>) -> u32 {
-    let rate = section.whole("rate_hz", 1000, 1..=1000);
+    let rate = section.whole(&keys::RATE);
     if 1000 % rate != 0 {
-        let remedy = "write e.g. 1000, 500, 250, 200, 125 or 100";
-        section.error("rate_hz", format!("{rate} Hz does not divide 1000 Hz"), remedy);
+        let divisor = (1..=rate).rev().find(|divisor| 1000 % divisor == 0).unwrap_or(1000);
+        section.error(&keys::RATE, format!("{rate} Hz does not divide 1000 Hz"), format!("write rate_hz = {divisor}"));
     }
     rate as u32
 }
 
 fn cpu(section: &Section<'_>) -> Option<u32> {
-    if section.text_is("cpu", "auto") {
+    if section.text_is(&keys::CPU, "auto") {
         return None;
     }
-    section.optional_whole("cpu", 1, 0..=1023).map(|cpu| cpu as u32)
+    section.optional_whole(&keys::CPU).map(|cpu| cpu as u32)
 }
 
 /// Default address of the viewer, `listen` in `[view]`.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8520);
 
 fn view(section: &Section<'_>) -> SocketAddr {
-    const DEFAULT: &str = "127.0.0.1:8520";
-    let text = section.text("listen", DEFAULT).unwrap_or(DEFAULT);
+    let text = section.text(&keys::LISTEN);
     section.reject_unknown_keys();
+    let Some(text) = text else { return DEFAULT_LISTEN };
     text.parse().unwrap_or_else(|_| {
-        let remedy = format!("write an address and a port, e.g. listen = \"{DEFAULT}\"");
-        section.error("listen", format!("is not an address: {text:?}"), remedy);
+        let remedy = format!("write an address and a port, e.g. write {}", keys::LISTEN.example_line());
+        section.error(&keys::LISTEN, format!("is not an address: {text:?}"), remedy);
         DEFAULT_LISTEN
     })
 }

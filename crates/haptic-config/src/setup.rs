@@ -36,6 +36,8 @@ pub struct Setup {
     pub device_rate_hz: f64,
     /// Texts of the scene, device and hand files.
     pub sources: Sources,
+    /// Warnings about unusual values in the profile and the scene.
+    pub warnings: Vec<Problem>,
 }
 
 /// Texts of the files of a session, except the profile ([`Profile::source`]).
@@ -98,12 +100,14 @@ impl Setup {
     /// # Errors
     /// If the text of the scene, device or hand file has problems; the error lists all of them.
     pub fn from_sources(profile: Profile, sources: Sources, kinds: Kinds) -> Result<Self, FileErrors> {
-        let (file, device) = (scene::load_file(&sources.scene), device::load(&sources.device, kinds));
+        let file = scene::load_file(&sources.scene).map_err(|errors| profile.scene.named_in(errors));
+        let device = device::load(&sources.device, kinds).map_err(|errors| profile.device.named_in(errors));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
         match (file, device, hand) {
-            (Ok(SceneFile { scene, hand: scene_hand }), Ok(device), Ok(hand)) => {
+            (Ok(SceneFile { scene, hand: scene_hand, warnings }), Ok(device), Ok(hand)) => {
                 let (device_rate_hz, hand_waits) = (f64::INFINITY, false);
-                Self { profile, scene, scene_hand, hand_waits, device, hand, device_rate_hz, sources }
+                let warnings = [profile.warnings.clone(), warnings].concat();
+                Self { profile, scene, scene_hand, hand_waits, device, hand, device_rate_hz, sources, warnings }
                     .checked_for_hardware()
             }
             (file, device, hand) => Err(joined([file.err(), device.err(), hand.err()])),

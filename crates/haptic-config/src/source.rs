@@ -46,6 +46,11 @@ impl Source {
         Self { name: name.to_owned(), text: text.to_owned(), folder: None }
     }
 
+    /// Returns the name of the file that a byte offset belongs to, and its line and column there.
+    pub fn locate(&self, offset: usize) -> (String, Position) {
+        (self.name.clone(), self.position(offset))
+    }
+
     /// Returns the line and column of a byte offset.
     pub fn position(&self, offset: usize) -> Position {
         position_in(self.text.as_bytes(), offset)

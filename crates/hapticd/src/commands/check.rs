@@ -8,6 +8,7 @@ use haptic_backends::KINDS;
 use haptic_config::error::{FileErrors, Problem};
 use haptic_config::kind::FileKind;
 use haptic_config::proposals::Proposals;
+use haptic_config::scene::SceneFile;
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
 use haptic_config::stability::Stability;
@@ -15,7 +16,7 @@ use haptic_config::{device, hand, profile, scene};
 use haptic_device::DeviceConfig;
 use haptic_loop::settings::worst_axis;
 use haptic_planar::scene::description::ImpactState;
-use haptic_planar::scene::envelope::{MAX_FORCE_N, MAX_MASS_RATIO, MAX_STIFFNESS_N_PER_M};
+use haptic_planar::scene::envelope::MAX_MASS_RATIO;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::tick::TICK_S;
 use serde::Serialize;
@@ -171,13 +172,14 @@ fn warning_count(count: usize) -> String {
 fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileErrors> {
     match kind {
         FileKind::Scene => {
-            let scene = scene::load(source)?;
-            Ok((Facts::Scene(scene_facts(&scene)), scene_warnings(&scene)))
+            let SceneFile { scene, warnings, .. } = scene::load_file(source)?;
+            let warnings = unusual(&warnings).chain(scene_warnings(&scene)).collect();
+            Ok((Facts::Scene(scene_facts(&scene)), warnings))
         }
         FileKind::Profile => {
             let setup = Setup::from_profile(profile::load(source)?, None, KINDS)?;
-            let warnings =
-                [scene_warnings(&setup.scene), coupling_warnings(&setup), device_warnings(&setup.device)].concat();
+            let warnings = unusual(&setup.warnings).chain(scene_warnings(&setup.scene));
+            let warnings = warnings.chain(device_warnings(&setup.device)).collect();
             Ok((Facts::Profile(Box::new(profile_facts(&setup))), warnings))
         }
         FileKind::Device => {
@@ -214,27 +216,18 @@ fn mass_warning(scene: &Scene) -> Option<String> {
     })
 }
 
-/// Returns warnings if the coupling is outside the envelope.
-fn coupling_warnings(setup: &Setup) -> Vec<String> {
-    let (stiffness, force) = (setup.profile.coupling.stiffness_n_per_m, setup.max_force_n());
-    let stiff = format!(
-        "coupling.stiffness_n_per_m is {stiffness}: above {MAX_STIFFNESS_N_PER_M}, contacts of the tool may be \
-         inaccurate; use a lower stiffness"
-    );
-    let strong = format!(
-        "the force limit is {force} N: above {MAX_FORCE_N} N, contacts of the tool may be inaccurate; lower \
-         safety.max_force_n"
-    );
-    let warnings = [(stiffness > MAX_STIFFNESS_N_PER_M, stiff), (force > MAX_FORCE_N, strong)];
-    warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect()
+/// Returns the warnings about unusual values as texts.
+fn unusual(warnings: &[Problem]) -> impl Iterator<Item = String> {
+    warnings.iter().map(Problem::to_string)
 }
 
-fn device_warnings(device: &DeviceConfig) -> Vec<String> {
-    assumptions(device).into_iter().chain(device.ignored_keys.iter().cloned()).collect()
+/// Returns the warnings about a device file: values that are assumed, keys without effect, unusual values.
+pub fn device_warnings(device: &DeviceConfig) -> Vec<String> {
+    assumptions(device).into_iter().chain(device.warnings.iter().cloned()).collect()
 }
 
 /// Returns a warning for each value that is assumed because the file of a hardware device does not give it.
-pub fn assumptions(device: &DeviceConfig) -> Vec<String> {
+fn assumptions(device: &DeviceConfig) -> Vec<String> {
     let damping = format!(
         "model.damping_n_s_per_m is missing, {} is assumed; measure it with `hapticd identify`",
         device.model.damping_n_s_per_m[0]

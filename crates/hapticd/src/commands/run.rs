@@ -1,6 +1,6 @@
 //! `hapticd run`: runs the loop in real time.
 
-use super::check::assumptions;
+use super::check::device_warnings;
 use super::print_json;
 use crate::admission;
 use crate::cli::RunArguments;
@@ -34,8 +34,11 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("Running scene \"{scene}\" on a {name} at 1 kHz; Ctrl-C ends it, SIGUSR1 is an emergency stop");
     warn_of_slow_service(&setup);
-    for assumption in assumptions(&setup.device) {
-        tracing::warn!("{}: {assumption}", setup.profile.device.name);
+    for unusual in &setup.warnings {
+        tracing::warn!("{unusual}");
+    }
+    for warning in device_warnings(&setup.device) {
+        tracing::warn!("{}: {warning}", setup.profile.device.name);
     }
     if let Some(text) = warning {
         tracing::warn!("{text}");

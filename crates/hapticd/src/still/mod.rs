@@ -59,7 +59,7 @@ pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
         _ => {
             let right = path.with_extension("svg");
             let problem = format!("--out {}: pictures are written as .svg or .png", path.display());
-            Err(Failure::BadInput(format!("{problem}; write e.g. --out {}", right.display())))
+            Err(Failure::BadInput(format!("{problem}; give --out {}", right.display())))
         }
     }
 }

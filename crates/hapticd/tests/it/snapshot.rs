@@ -83,7 +83,7 @@ fn problem(scene: &str, out: &str) -> String {
 
 #[test]
 fn what_cannot_be_drawn_or_written_is_reported_with_a_remedy() {
-    let right = "pictures are written as .svg or .png; write e.g. --out";
+    let right = "pictures are written as .svg or .png; give --out";
     assert_eq!(problem("table", "a.jpg"), format!("--out a.jpg: {right} a.svg"));
     assert_eq!(problem("table", "a"), format!("--out a: {right} a.svg"));
     assert!(problem("tabel", "a.svg").starts_with("tabel: no such file, and no built-in scene of that name"));
