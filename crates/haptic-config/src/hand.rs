@@ -29,8 +29,9 @@ fn load_hand(source: &Source) -> Result<Path, FileErrors> {
         rows.push(row);
     }
     // Numbers and times have been checked above, with line and column.
-    Path::new(rows, false)
-        .map_err(|_| Problem::in_file(&source.name, "has no rows", "write at least one row, e.g. 0.0,0.0,0.03").into())
+    Path::new(rows, false).map_err(|_| {
+        problem(source, 2, 1, "", "has no rows".to_owned(), "write at least one row, such as 0.0,0.0,0.03")
+    })
 }
 
 fn problem(source: &Source, line: usize, column: usize, key: &str, problem: String, remedy: &str) -> FileErrors {
@@ -75,7 +76,7 @@ fn check_order(source: &Source, line: usize, before: Option<&[f64; 3]>, row: &[f
     match before {
         Some(before) if row[0] <= before[0] => {
             let what = format!("times must increase, but {} follows {}", row[0], before[0]);
-            Err(problem(source, line, 1, "t_s", what, "sort the rows by time"))
+            Err(problem(source, line, 1, "t_s", what, "write the rows in the order of time"))
         }
         _ => Ok(()),
     }
@@ -105,7 +106,7 @@ mod tests {
     fn errors_name_line_column_and_key() {
         assert!(error("").starts_with("hand.csv:1:1: the first line must name the columns"));
         assert!(error("t_s,x_m\n0,0\n").starts_with("hand.csv:1:1: the first line"));
-        assert!(error("t_s,x_m,y_m\n").starts_with("hand.csv: has no rows"));
+        assert!(error("t_s,x_m,y_m\n").starts_with("hand.csv:2:1: has no rows"));
         assert!(error("t_s,x_m,y_m\n0,0\n").starts_with("hand.csv:2:1: must have 3 numbers, has 2"));
         assert!(error("t_s,x_m,y_m\n0,0,0\n1, x,0\n").starts_with("hand.csv:3:4: x_m: is not a number: \"x\""));
         assert!(error("t_s,x_m,y_m\n0,0,nan\n").starts_with("hand.csv:2:5: y_m: must be a finite number"));

@@ -12,14 +12,19 @@ pub fn check(section: &Section<'_>, key: &Key, rows: &[[f64; 3]], looped: bool) 
             key,
             0,
             format!("starts before time zero, at {start_s} s"),
-            format!("start at 0.0, as in {}", key.example_line()),
+            format!("write 0.0 as the first time, as in {}", key.example_line()),
         );
     }
     match Path::new(rows.to_vec(), looped) {
         Ok(_) => {}
         Err(PathError::Time { row }) => {
             let problem = format!("times must increase, but {} s follows {} s", rows[row][0], rows[row - 1][0]);
-            section.row_error(key, row, problem, format!("sort the rows by time, as in {}", key.example_line()));
+            section.row_error(
+                key,
+                row,
+                problem,
+                format!("write the rows in the order of time, as in {}", key.example_line()),
+            );
         }
         Err(PathError::Open) => {
             let (first, last) = (&rows[0][1..], &rows[rows.len() - 1][1..]);

@@ -45,13 +45,16 @@ pub fn for_row(key: &Key, number: Option<f64>) -> String {
     }
 }
 
+/// Smallest number that is probably in a smaller unit than ours.
+const SMALLEST_SLIP: f64 = 0.5;
+
 /// Returns the unit in which a number was probably written, and the number in the unit of the key, if that makes an
 /// unusual number a usual one.
 fn without_slip(key: &Key, number: f64) -> Option<(&'static str, f64)> {
     let Limits { recommended, .. } = key.limits()?;
     let (unit, value) = key.unit().slip?;
     let corrected = four_digits(number * value);
-    let is_slip = !recommended.contains(number) && corrected != 0.0 && recommended.contains(corrected);
+    let is_slip = number.abs() >= SMALLEST_SLIP && !recommended.contains(number) && recommended.contains(corrected);
     is_slip.then_some((unit, corrected))
 }
 
@@ -119,7 +122,8 @@ enum Fit {
 /// Returns the remedy for a key that a section does not have. `written` is its value as TOML, `root` the top level of
 /// the file.
 pub fn for_unknown_key(name: &str, written: &str, section: &SectionSpec, root: &'static SectionSpec) -> String {
-    let Some((key, home)) = best(name, section, root) else {
+    let found = best(name, section, root).map(|found| (found, None));
+    let Some(((key, home), file)) = found.or_else(|| in_another_file(name, root)) else {
         let file = keys::FILES.iter().find(|(_, spec)| std::ptr::eq(*spec, root)).map_or("scene", |(file, _)| file);
         let keys = section.names().join(", ");
         return format!("remove it; the keys here are {keys}; `hapticd schema {file}` prints all");
@@ -129,14 +133,27 @@ pub fn for_unknown_key(name: &str, written: &str, section: &SectionSpec, root: &
         Value::Section(inner) if inner.header.starts_with('[') => inner.header.to_owned(),
         _ => format!("{} = {}", key.name, value_for(key, name, written)),
     };
-    if std::ptr::eq(home, section) {
-        return format!("did you mean {}? write {line}", key.name);
-    }
-    match home.header {
-        "" => format!("did you mean {}? It belongs at the top of the file: write {line}", key.name),
-        header if header.contains('…') => format!("did you mean {}? write {}", key.name, header.replace('…', &line)),
-        header => format!("did you mean {}? It belongs in {header}: write {line}", key.name),
-    }
+    let question = if key.name == name { String::new() } else { format!("did you mean {}? ", key.name) };
+    let place = match (file, home.header) {
+        (Some(file), "") => format!("it belongs in a {file}: write "),
+        (Some(file), header) => format!("it belongs in a {file}, in {header}: write "),
+        (None, _) if std::ptr::eq(home, section) => "write ".to_owned(),
+        (None, "") => "it belongs at the top of the file: write ".to_owned(),
+        (None, header) if header.contains('…') => return format!("{question}write {}", header.replace('…', &line)),
+        (None, header) => format!("it belongs in {header}: write "),
+    };
+    format!("{question}{place}{line}")
+}
+
+/// Returns the key of another kind of file that has the given name, its section, and the kind.
+fn in_another_file(
+    name: &str,
+    root: &'static SectionSpec,
+) -> Option<((&'static Key, &'static SectionSpec), Option<&'static str>)> {
+    let others = keys::FILES.into_iter().filter(|(_, spec)| !std::ptr::eq(*spec, root));
+    let homes = others.flat_map(|(file, spec)| spec.all().into_iter().map(move |home| (file, home)));
+    let mut found = homes.filter_map(|(file, home)| Some(((home.key(name)?, home), Some(file))));
+    found.next()
 }
 
 /// Returns the key of a section that was probably meant by an unknown name.
@@ -185,10 +202,12 @@ fn is_meant(word: &str, key: &Key) -> bool {
 fn value_for(key: &Key, name: &str, written: &str) -> String {
     let unit = key.unit().symbol;
     let other = OTHER_UNITS.iter().find(|(ending, of, _)| name.ends_with(ending) && *of == unit);
-    let converted = match (written.trim().parse::<f64>(), other) {
-        (Ok(number), Some((_, _, value))) => toml_number(four_digits(number * value)),
-        _ => written.to_owned(),
+    let in_our_unit = |value: f64| {
+        let numbers = written.trim().trim_matches(['[', ']']).split(',').map(|number| number.trim().parse::<f64>());
+        let numbers: Option<Vec<f64>> = numbers.map(|number| Some(four_digits(number.ok()? * value))).collect();
+        numbers.map(|numbers| if written.contains('[') { toml_vector(&numbers) } else { toml_number(numbers[0]) })
     };
+    let converted = other.and_then(|(_, _, value)| in_our_unit(*value)).unwrap_or_else(|| written.to_owned());
     let is_short = converted.len() <= 60 && !converted.contains('\n');
     if is_short && is_valid(key, &converted) { converted } else { key.example_text() }
 }
@@ -232,24 +251,21 @@ mod tests {
             ("gravity", "9.81", world, "did you mean gravity_m_per_s2? write gravity_m_per_s2 = [0.0, -9.81]"),
             ("g", "[0, -1]", world, "did you mean gravity_m_per_s2? write gravity_m_per_s2 = [0, -1]"),
             ("mass", "0.2", body, "did you mean mass_kg? write mass_kg = 0.2"),
+            ("position_mm", "[0, 50]", body, "did you mean position_m? write position_m = [0.0, 0.05]"),
+            ("max_force_n", "3", world, "it belongs in a profile, in [safety]: write max_force_n = 3"),
             ("mass_g", "20", body, "did you mean mass_kg? write mass_kg = 0.02"),
             ("radius", "0.02", body, "did you mean disc_radius_m? write shape = { disc_radius_m = 0.02 }"),
             ("color", "\"red\"", body, "did you mean colour? write colour = \"#8899aa\""),
             ("fricton", "0.4", body, "did you mean friction? write friction = 0.4"),
             ("Fixed", "true", body, "did you mean fixed? write fixed = true"),
-            (
-                "gravity_m_per_s2",
-                "[0.0, 0.0]",
-                body,
-                "did you mean gravity_m_per_s2? It belongs in [world]: write gravity_m_per_s2 = [0.0, 0.0]",
-            ),
+            ("gravity_m_per_s2", "[0.0, 0.0]", body, "it belongs in [world]: write gravity_m_per_s2 = [0.0, 0.0]"),
             ("bodies", "3", &scene::SCENE, "did you mean body? write [[body]]"),
             ("wurld", "3", &scene::SCENE, "did you mean world? write [world]"),
         ] {
             assert_eq!(unknown(name, written, section, &scene::SCENE), remedy, "{name}");
         }
         let remedy = unknown("max_force_n", "3", &profile::COUPLING_SECTION, &profile::PROFILE);
-        assert_eq!(remedy, "did you mean max_force_n? It belongs in [safety]: write max_force_n = 3");
+        assert_eq!(remedy, "it belongs in [safety]: write max_force_n = 3");
         let remedy = unknown("stiffness", "3", &profile::COUPLING_SECTION, &profile::PROFILE);
         assert_eq!(remedy, "did you mean stiffness_n_per_m? write stiffness_n_per_m = 3");
         assert!(

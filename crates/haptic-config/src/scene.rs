@@ -114,7 +114,9 @@ impl<'d> SceneSections<'d> {
     fn overlap_error(&self, scene: &Scene, overlap: &Overlap) {
         let [first, second] = [overlap.first, overlap.second].map(|body| &scene.bodies[body].name);
         let problem = format!("`{second}` starts {:.2} mm inside `{first}`", overlap.depth_m * 1e3);
-        let remedy = "move them apart, or put them on different layers";
+        let depth_mm = overlap.depth_m * 1e3;
+        let remedy =
+            format!("move them apart by {depth_mm:.2} mm or more, or write layer = 1 so that they do not touch");
         self.bodies[overlap.second].error(&keys::POSITION_M, problem, remedy);
     }
 
@@ -125,20 +127,36 @@ impl<'d> SceneSections<'d> {
             Place::Pair(index, key) => (self.pairs.get(index), key),
             Place::Tool(key) => (Some(&self.tool), key),
         };
-        let suggestion = error.unknown_name.as_deref().and_then(suggestion);
-        let remedy = suggestion.as_ref().unwrap_or(&error.remedy);
+        let remedy = match (error.unknown_name.as_deref(), error.place) {
+            (Some(unknown), Place::Tool(_)) => meant_body(unknown, |name| format!("write {key} = \"{name}\"")),
+            (Some(unknown), _) => meant_body(unknown, |name| format!("write \"{name}\" instead")),
+            (None, _) => error.remedy.clone(),
+        };
         section.unwrap_or(&self.root).error_at(key, &error.problem, remedy);
     }
 }
 
-/// Suggests the body whose name is closest to an unknown name, if at most two letters, or a third of the letters of a
+/// Returns the remedy for an unknown name of a body: the line with the name that was probably meant, or with one that
+/// exists.
+fn meant_body(unknown: &UnknownName, line: impl Fn(&str) -> String) -> String {
+    match (suggestion(unknown), unknown.candidates.first()) {
+        (Some(name), _) => format!("did you mean `{name}`? {}", line(name)),
+        (None, Some(first)) => {
+            let names: Vec<_> = unknown.candidates.iter().take(8).map(|name| format!("`{name}`")).collect();
+            format!("{}; the scene's bodies are {}", line(first), names.join(", "))
+        }
+        (None, None) => "write [[body]] with this name".to_owned(),
+    }
+}
+
+/// Returns the body whose name is closest to an unknown name, if at most two letters, or a third of the letters of a
 /// longer name, differ. Ties are broken alphabetically.
-fn suggestion(unknown: &UnknownName) -> Option<String> {
+fn suggestion(unknown: &UnknownName) -> Option<&str> {
     let max_edits = (unknown.name.chars().count() / 3).max(2);
     let edits = |candidate: &str| strsim::osa_distance(&unknown.name.to_lowercase(), &candidate.to_lowercase());
     let scored = unknown.candidates.iter().map(|candidate| (edits(candidate), candidate));
     let near = scored.filter(|&(edits, candidate)| edits <= max_edits && edits < candidate.chars().count());
-    near.min_by_key(|&(edits, _)| edits).map(|(_, candidate)| format!("did you mean `{candidate}`?"))
+    near.min_by_key(|&(edits, _)| edits).map(|(_, candidate)| candidate.as_str())
 }
 
 fn world(section: &Section<'_>) -> SceneDescription {
@@ -187,8 +205,7 @@ fn body(section: &Section<'_>) -> Option<BodyDescription> {
     section.reject_unknown_keys();
     if section.has(&keys::MASS) && section.has(&keys::DENSITY) {
         let problem = "is given besides mass_kg, which overrides it";
-        let remedy = format!("write {} or {}, not both", keys::MASS.example_line(), keys::DENSITY.example_line());
-        section.error(&keys::DENSITY, problem, remedy);
+        section.error(&keys::DENSITY, problem, "remove mass_kg or density_kg_per_m2");
     }
     Some(BodyDescription { name: name?.to_owned(), shape: shape?, ..body })
 }
@@ -288,15 +305,15 @@ mod tests {
 
     fn suggested(name: &str, candidates: &[&str]) -> Option<String> {
         let candidates = candidates.iter().map(|&candidate| candidate.to_owned()).collect();
-        suggestion(&UnknownName { name: name.to_owned(), candidates })
+        suggestion(&UnknownName { name: name.to_owned(), candidates }).map(str::to_owned)
     }
 
     #[test]
     fn typing_slips_find_the_body() {
         let bodies = ["ball", "friction pad", "table"];
-        assert_eq!(suggested("tabel", &bodies).as_deref(), Some("did you mean `table`?"));
-        assert_eq!(suggested("Tabel", &bodies).as_deref(), Some("did you mean `table`?"));
-        assert_eq!(suggested("fricton pad", &bodies).as_deref(), Some("did you mean `friction pad`?"));
+        assert_eq!(suggested("tabel", &bodies).as_deref(), Some("table"));
+        assert_eq!(suggested("Tabel", &bodies).as_deref(), Some("table"));
+        assert_eq!(suggested("fricton pad", &bodies).as_deref(), Some("friction pad"));
     }
 
     #[test]
@@ -307,6 +324,6 @@ mod tests {
 
     #[test]
     fn the_first_wins_a_draw() {
-        assert_eq!(suggested("tile3", &["tile1", "tile2"]).as_deref(), Some("did you mean `tile1`?"));
+        assert_eq!(suggested("tile3", &["tile1", "tile2"]).as_deref(), Some("tile1"));
     }
 }

@@ -276,7 +276,8 @@ impl<'d> Section<'d> {
         let table = value.get_ref().as_table();
         if table.is_none() {
             let problem = format!("must be a table, got {}", describe(value.get_ref()));
-            self.report(key, value, problem, format!("write {}", spec.header));
+            let line = if spec.header.contains('…') { key.example_line() } else { spec.header.to_owned() };
+            self.report(key, value, problem, format!("write {line}"));
         }
         Section::new(self.document, spec, path, value.span(), table)
     }

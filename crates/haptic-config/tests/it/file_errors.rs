@@ -314,7 +314,7 @@ fn a_key_without_effect_is_rejected_with_its_location() {
     assert_starts(
         &scene_errors(&body_with("mass_kg = 0.1\ndensity_kg_per_m2 = 10")),
         "x.toml:5:21: body[0].density_kg_per_m2: is given besides mass_kg, which overrides it; \
-         write mass_kg = 0.1 or density_kg_per_m2 = 10.0, not both",
+         remove mass_kg or density_kg_per_m2",
     );
 }
 

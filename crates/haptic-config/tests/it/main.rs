@@ -2,3 +2,4 @@
 
 mod file_errors;
 mod mutated_files;
+mod wrong_inputs;

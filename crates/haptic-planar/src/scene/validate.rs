@@ -139,7 +139,7 @@ fn inertia(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
 fn velocity(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     at.finite_vector("velocity_m_per_s", body.velocity_m_per_s)?;
     at.finite("spin_rad_per_s", body.angular_velocity_rad_per_s)?;
-    let remedy = "leave it out, or take away `fixed = true`";
+    let remedy = "remove it, or write fixed = false";
     if body.fixed && body.velocity_m_per_s != Vector2::zeros() {
         return at.fail("velocity_m_per_s", format!("{} is fixed but has a velocity", at.whose), remedy);
     }

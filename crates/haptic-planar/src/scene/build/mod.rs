@@ -83,11 +83,12 @@ fn names(bodies: &[BodyDescription]) -> Result<Names<'_>, SceneError> {
     for (index, body) in bodies.iter().enumerate() {
         let at = At::body(index, &body.name);
         if body.name.trim().is_empty() {
-            return at.fail("name", format!("body {} has no name", index + 1), "give it a name of its own");
+            let remedy = format!("write name = \"body {}\"", index + 1);
+            return at.fail("name", format!("body {} has no name", index + 1), &remedy);
         }
         if let Some(first) = names.insert(&body.name, index) {
             let problem = format!("bodies {} and {} are both named `{}`", first + 1, index + 1, body.name);
-            return at.fail("name", problem, "give each body a name of its own");
+            return at.fail("name", problem, &format!("write name = \"{} {}\"", body.name, index + 1));
         }
     }
     Ok(names)
@@ -121,11 +122,15 @@ fn pairs(pairs: &[PairDescription], names: &Names) -> Result<Vec<PairOverride>, 
         let at = At::pair(index, one, other);
         let (a, b) = (find(&at, "bodies", one, names)?, find(&at, "bodies", other, names)?);
         if a == b {
-            return at.fail("bodies", format!("a pair names `{one}` twice"), "name two different bodies");
+            return at.fail(
+                "bodies",
+                format!("a pair names `{one}` twice"),
+                "name two different bodies: write bodies = [\"one\", \"other\"]",
+            );
         }
         if !found.insert((a.min(b), a.max(b))) {
             let problem = format!("the pair of `{one}` and `{other}` is there twice");
-            return at.fail("bodies", problem, "put both values into one [[pair]]");
+            return at.fail("bodies", problem, "write [[pair]] once, with both values");
         }
         validate::pair(&at, pair)?;
         let bodies = [a.min(b), a.max(b)];
@@ -140,7 +145,7 @@ fn tool(held: &ToolDescription, names: &Names, bodies: &[Body]) -> Result<Tool, 
     let body = find(&at, "body", &held.body, names)?;
     if bodies[body].fixed {
         let problem = format!("the tool `{}` is a fixed body", held.body);
-        return at.fail("body", problem, "name a body that can move, or take away its `fixed = true`");
+        return at.fail("body", problem, "write fixed = false in that body, or name a body that can move");
     }
     at.position("handle_m", held.handle_m)?;
     let handle_m = held.handle_m - bodies[body].centre_m;
@@ -189,7 +194,7 @@ fn mass(at: &At, body: &BodyDescription, properties: &AreaProperties) -> Result<
     if !(mass_kg.is_normal() && inertia_kg_m2.is_normal()) {
         let key = if body.mass_kg.is_some() { "mass_kg" } else { "density_kg_per_m2" };
         let problem = format!("body `{}` comes to {mass_kg:?} kg and {inertia_kg_m2:?} kg·m²", body.name);
-        return at.fail(key, problem, "both must be ordinary positive numbers");
+        return at.fail(key, problem, "write mass_kg = 0.1");
     }
     Ok((mass_kg, inertia_kg_m2))
 }
@@ -225,7 +230,7 @@ fn polygon(at: &At, corners_m: &[Vector2<f64>], rounding_m: f64) -> Result<Shape
         return at.fail(
             "rounding_m",
             problem,
-            &format!("this outline can be rounded by less than {:?} m", growth.max_m),
+            &format!("write rounding_m = {:?}; the limit of this outline is {:?} m", 0.5 * growth.max_m, growth.max_m),
         );
     }
     Ok((AreaProperties::of_polygon(&outline, rounding_m), parts, rounding_m))
@@ -233,11 +238,15 @@ fn polygon(at: &At, corners_m: &[Vector2<f64>], rounding_m: f64) -> Result<Shape
 
 fn remedy_of_outline(error: OutlineError) -> &'static str {
     match error {
-        OutlineError::TooFewCorners { .. } => "give at least 3 corners that do not lie on one line",
+        OutlineError::TooFewCorners { .. } => {
+            "give 3 corners or more that are not on one line: write polygon_m = [[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]]"
+        }
         OutlineError::NotFinite { .. } => "give each corner two plain numbers, in metres",
         OutlineError::CornersTooClose { .. } => "take one of them away; corners must be at least 0.000001 m apart",
-        OutlineError::Flat => "move at least one corner off that line",
-        OutlineError::EdgesCross { .. } => "list the corners in order round the outline",
+        OutlineError::Flat => "move a corner off that line: write polygon_m = [[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]]",
+        OutlineError::EdgesCross { .. } => {
+            "list the corners in order round the outline: write polygon_m = [[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]]"
+        }
         OutlineError::CornerOnEdge { .. } => {
             "move them at least 0.000001 m apart, or make two polygons where the outline is pinched"
         }
