@@ -3,17 +3,20 @@
 //! A [`Section`] reads only keys of its [`SectionSpec`], which defines types, limits and defaults. Getters never fail:
 //! they report a problem to the document and return the default, so that one pass finds every mistake.
 
+mod value;
+
 use crate::error::{FileErrors, Problem};
-use crate::keys::{Default, Key, Limits, SectionSpec, Value, toml_number};
+use crate::keys::scene::TIME;
+use crate::keys::{Default, Key, Limits, Range, SectionSpec, Value, toml_number};
 use crate::remedy;
 use crate::source::Source;
 use haptic_coupling::key::Key as Setting;
 use nalgebra::Vector2;
 use std::cell::RefCell;
 use std::fmt::Display;
-use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use value::{describe, number_of, quoted, text_of, whole_of};
 
 /// A parsed file with the problems and warnings found so far.
 pub struct Document<'s> {
@@ -97,7 +100,7 @@ pub struct Section<'d> {
     document: &'d Document<'d>,
     spec: &'static SectionSpec,
     path: String,
-    span: Range<usize>,
+    span: std::ops::Range<usize>,
     table: Option<&'d DeTable<'d>>,
     /// Keys that were read, to find those that the table defines but no parser reads.
     read: RefCell<Vec<&'static str>>,
@@ -108,7 +111,7 @@ impl<'d> Section<'d> {
         document: &'d Document<'_>,
         spec: &'static SectionSpec,
         path: String,
-        span: Range<usize>,
+        span: std::ops::Range<usize>,
         table: Option<&'d DeTable<'_>>,
     ) -> Self {
         Self { document, spec, path, span, table, read: RefCell::default() }
@@ -145,7 +148,7 @@ impl<'d> Section<'d> {
     pub fn optional_number(&self, key: &'static Key) -> Option<f64> {
         let value = self.get(key)?;
         let remedy = |number: Option<f64>| remedy::for_number(key, number);
-        self.check_number(key, value, &remedy)
+        self.check_number(key, limits_of(key), value, &remedy)
     }
 
     /// Returns a vector of two numbers, or the default if it is missing or invalid.
@@ -394,6 +397,7 @@ impl<'d> Section<'d> {
     fn check_number(
         &self,
         key: &'static Key,
+        Limits { accepted, recommended }: Limits,
         value: TomlValue<'_>,
         remedy: &dyn Fn(Option<f64>) -> String,
     ) -> Option<f64> {
@@ -402,7 +406,6 @@ impl<'d> Section<'d> {
             self.report(key, value, problem, remedy(None));
             return None;
         };
-        let Limits { accepted, recommended } = key.limits().expect("a key with numbers");
         let violation = accepted.violation(number);
         if let Some(problem) = violation {
             self.report(key, value, problem, remedy(Some(number)));
@@ -426,7 +429,8 @@ impl<'d> Section<'d> {
         };
         let written: Option<Vec<f64>> = entries.iter().map(|entry| number_of(entry.get_ref())).collect();
         let remedy = |number: Option<f64>| remedy::for_list(key, written.as_deref(), number);
-        let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, entry, &remedy)).collect();
+        let limits = limits_of(key);
+        let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, limits, entry, &remedy)).collect();
         numbers.into_iter().collect()
     }
 
@@ -441,11 +445,19 @@ impl<'d> Section<'d> {
         rows.into_iter().collect()
     }
 
-    fn row(&self, key: &'static Key, row: TomlValue<'_>, length: usize) -> Option<Vec<f64>> {
-        let remedy = |number: Option<f64>| remedy::for_row(key, number);
+    fn row(&self, key: &'static Key, row: TomlValue<'d>, length: usize) -> Option<Vec<f64>> {
+        // A negative time is reported with the whole path.
+        let times = Limits::new(Range::within(TIME.accepted.max), Range::within(TIME.recommended.max));
+        let is_time = |column: usize| column == 0 && matches!(key.value, Value::Rows(_));
+        let check = |(column, entry): (usize, &'d Spanned<DeValue<'d>>)| {
+            if is_time(column) {
+                return self.check_number(key, times, entry, &|_| remedy::for_row(key, None));
+            }
+            self.check_number(key, limits_of(key), entry, &|number| remedy::for_row(key, number))
+        };
         match row.get_ref().as_array() {
             Some(entries) if entries.len() == length => {
-                let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, entry, &remedy)).collect();
+                let numbers: Vec<_> = entries.iter().enumerate().map(check).collect();
                 numbers.into_iter().collect()
             }
             _ => {
@@ -457,44 +469,15 @@ impl<'d> Section<'d> {
 }
 
 /// Largest number of a core.
-const MAX_CPU: i64 = 1023;
+pub(crate) const MAX_CPU: i64 = 1023;
+
+fn limits_of(key: &Key) -> Limits {
+    key.limits().expect("a key with numbers")
+}
 
 fn default_number(key: &Key) -> f64 {
     match key.default {
         Default::Number(number) => number(),
         _ => key.example.parse().unwrap_or_default(),
     }
-}
-
-fn number_of(value: &DeValue<'_>) -> Option<f64> {
-    match value {
-        DeValue::Float(float) => float.as_str().parse().ok(),
-        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
-        DeValue::Integer(_) => whole_of(value).map(|whole| whole as f64),
-        _ => None,
-    }
-}
-
-fn whole_of(value: &DeValue<'_>) -> Option<i64> {
-    value.as_integer().and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok())
-}
-
-fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
-    value.get_ref().as_str().map(str::to_owned)
-}
-
-fn describe(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("the text {text:?}"),
-        DeValue::Integer(integer) => integer.to_string(),
-        DeValue::Float(float) => float.to_string(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        DeValue::Datetime(date) => format!("the date {date}"),
-        DeValue::Array(entries) => format!("a list of {}", entries.len()),
-        DeValue::Table(_) => "a table".to_owned(),
-    }
-}
-
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
