@@ -214,9 +214,10 @@ fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
     }
     let shapes = [disc(&section), box_shape(&section), polygon(&section), capsule(&section)];
     let has_unknown = section.reject_unknown_keys();
-    let names = keys::SHAPE_SECTION.names().join(", ");
+    let names: Vec<&str> = keys::SHAPE_SECTION.alternatives().map(|key| key.name).collect();
+    let names = names.join(", ");
     let remedy = format!("write {}; a shape has one of {names}", keys::SHAPE.example_line());
-    match keys::SHAPE_SECTION.keys.iter().filter(|key| section.has(key)).count() {
+    match keys::SHAPE_SECTION.alternatives().filter(|key| section.has(key)).count() {
         1 => {}
         // The misspelt outline key has already been reported.
         0 if has_unknown => {}

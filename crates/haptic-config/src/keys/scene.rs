@@ -48,7 +48,11 @@ pub static SCENE: SectionSpec = SectionSpec {
     header: "",
     about: "A scene file describes a flat world: its bodies, the tool that the hand holds, and the surroundings.",
     keys: &[&WORLD, &BODY, &PAIR, &JOINT, &TOOL, &HAND],
-    example: "",
+    example: "[[body]]\nname = \"table\"\nfixed = true\nposition_m = [0.0, -0.01]\nshape = { box_m = [0.24, 0.02] }\n\n\
+              [[body]]\nname = \"ball\"\nposition_m = [0.05, 0.012]\nshape = { disc_radius_m = 0.012 }\nmass_kg = 0.03\n\
+              restitution = 0.5\n\n[[body]]\nname = \"probe\"\nposition_m = [0.0, 0.04]\n\
+              shape = { disc_radius_m = 0.006 }\nmass_kg = 0.004\n\n[tool]\nbody = \"probe\"\nweightless = true\n\n\
+              [hand]\npath = [[0.0, 0.0, 0.04], [1.0, 0.0, 0.004], [2.0, 0.02, 0.004], [3.0, 0.0, 0.04]]\n",
 };
 
 /// `[world]`
@@ -88,7 +92,8 @@ pub static WORLD_SECTION: SectionSpec = SectionSpec {
     header: "[world]",
     about: "What applies to all bodies.",
     keys: &[&GRAVITY, &ORDER, &RESTITUTION_LAW, &IMPACT_STATE, &ROLLING_FRICTION, &AIR_DRAG],
-    example: "[world]\ngravity_m_per_s2 = [0.0, -1.62]      # as on the moon\n",
+    example: "[world]\ngravity_m_per_s2 = [0.0, -1.62]      # as on the moon\n\n[[body]]\nname = \"stone\"\n\
+              shape = { disc_radius_m = 0.01 }\n",
 };
 
 /// `gravity_m_per_s2`
@@ -249,27 +254,31 @@ pub static COLOUR: Key = Key::new("colour", "Colour in pictures: `#rrggbb`", Val
 /// The table `shape`.
 pub static SHAPE_SECTION: SectionSpec = SectionSpec {
     header: "shape = { … }",
-    about: "Outline of a body, in the frame of the shape. A shape has exactly one of these keys.",
+    about: "Outline of a body, in the frame of the shape, which `position_m` and `angle_rad` place in the world.",
     keys: &[&BOX, &DISC_RADIUS, &POLYGON, &CAPSULE],
     example: "[[body]]\nname = \"wedge\"\nshape = { polygon_m = [[0.0, 0.0], [0.03, 0.0], [0.0, 0.02]] }\n",
 };
 
 /// `box_m`
 pub static BOX: Key = Key::new("box_m", "Full width and height of a box, centred on the origin", Value::Vector(LENGTH))
+    .alternative()
     .such_as("[0.02, 0.01]")
     .also(&["size", "size_m", "rectangle", "rect", "width", "height"]);
 /// `disc_radius_m`
 pub static DISC_RADIUS: Key = Key::number("disc_radius_m", "Radius of a disc, centred on the origin", LENGTH)
+    .alternative()
     .such_as("0.01")
     .also(&["radius", "radius_m", "circle", "circle_radius_m", "disc", "disc_m", "disk", "ball", "diameter"]);
 /// `polygon_m`
 pub static POLYGON: Key =
     Key::new("polygon_m", "Corners of a polygon, convex or concave, in either direction", Value::Points(POSITION))
+        .alternative()
         .such_as("[[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]]")
         .also(&["vertices", "points", "corners", "poly", "triangle"]);
 /// `capsule_m`
 pub static CAPSULE: Key =
     Key::new("capsule_m", "A capsule along x, centred on the origin", Value::Section(&CAPSULE_SECTION))
+        .alternative()
         .such_as("{ length_m = 0.02, radius_m = 0.005 }")
         .also(&["pill", "stadium"]);
 
@@ -294,8 +303,8 @@ pub static PAIR_SECTION: SectionSpec = SectionSpec {
     header: "[[pair]]",
     about: "Friction and restitution of one pair of bodies, instead of what follows from the two bodies.",
     keys: &[&PAIR_BODIES, &PAIR_FRICTION, &PAIR_RESTITUTION],
-    example: "[[body]]\nname = \"ice\"\nfixed = true\nshape = { box_m = [0.2, 0.02] }\n\n[[body]]\nname = \"puck\"\n\
-              position_m = [0.0, 0.02]\nshape = { disc_radius_m = 0.01 }\n\n[[pair]]\nbodies = [\"ice\", \"puck\"]\n\
+    example: "[[body]]\nname = \"table\"\nfixed = true\nshape = { box_m = [0.2, 0.02] }\n\n[[body]]\nname = \"probe\"\n\
+              position_m = [0.0, 0.02]\nshape = { disc_radius_m = 0.01 }\n\n[[pair]]\nbodies = [\"table\", \"probe\"]\n\
               friction = 0.02\n",
 };
 

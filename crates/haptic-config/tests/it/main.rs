@@ -1,4 +1,8 @@
 //! Integration tests of this crate, in one binary to save link time.
 
 mod file_errors;
+mod generated;
+mod keys;
 mod mutated_files;
+mod reference;
+mod schemas;
