@@ -49,10 +49,10 @@ fn sections(root: &'static SectionSpec, kinds: Kinds) -> String {
 /// Describes a section: its sentence, a picture if there is one, its keys and an example.
 pub fn section(spec: &SectionSpec, kinds: Kinds) -> String {
     let is_root = spec.header.is_empty();
-    let mut text = if is_root { "### Top level\n\n".to_owned() } else { format!("### {}\n\n", heading(spec)) };
-    if !is_root {
-        text += &format!("{}\n\n", spec.about);
-    }
+    let mut text = match is_root {
+        true => "### Top level\n\n".to_owned(),
+        false => format!("### {}\n\n{}\n\n", heading(spec), spec.about),
+    };
     if spec.alternatives().next().is_some() {
         let names: Vec<String> = spec.alternatives().map(|key| format!("`{}`", key.name)).collect();
         text += &format!("Exactly one of {} must be given.\n\n", names.join(", "));

@@ -6,3 +6,4 @@ mod keys;
 mod mutated_files;
 mod reference;
 mod schemas;
+mod starter;
