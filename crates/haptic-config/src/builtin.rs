@@ -1,6 +1,7 @@
 //! Built-in files, compiled in so that the program runs from any folder without other files.
 
 use crate::error::{FileErrors, Problem};
+use crate::include;
 use crate::source::Source;
 use std::path::Path;
 
@@ -27,8 +28,10 @@ impl Library {
     /// Opens a built-in or, if there is none with that name, a file. Relative paths refer to `folder`. Built-ins take
     /// precedence, so that the same command means the same in every folder; `./word` always names a file.
     ///
+    /// A scene is opened with the files that it includes.
+    ///
     /// # Errors
-    /// If there is neither a built-in nor a readable file with that name.
+    /// If there is neither a built-in nor a readable file with that name, or if a file that it includes has problems.
     pub fn open(&self, name: &str, folder: Option<&Path>) -> Result<Source, FileErrors> {
         if let Some(source) = self.built_in(name) {
             return Ok(source);
@@ -38,7 +41,8 @@ impl Library {
         if is_bare_word && !path.exists() {
             return Err(self.unknown(name));
         }
-        Source::read(&path)
+        let source = Source::read(&path)?;
+        if self.kind == SCENES.kind { include::expanded(source) } else { Ok(source) }
     }
 
     /// Returns the built-in with the given name, if any.

@@ -30,10 +30,12 @@
 #![forbid(unsafe_code)]
 
 pub mod builtin;
+pub mod colour;
 pub mod device;
 pub mod error;
 pub mod hand;
 mod hand_path;
+pub mod include;
 pub mod keys;
 pub mod kind;
 pub mod overlap;

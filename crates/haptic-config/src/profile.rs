@@ -145,15 +145,23 @@ impl Reference {
 
     /// Adds to errors of the file where the profile names it.
     pub fn named_in(&self, errors: FileErrors) -> FileErrors {
-        let Some(Problem { file, position: Some(position), .. }) = &self.location else { return errors };
-        let place = format!("{file}:{}:{}", position.line, position.column);
-        let named = |problem| Problem { named_in: Some(place.clone()), ..problem };
+        let place = self.place();
+        let named = |problem: Problem| Problem { named_in: problem.named_in.or_else(|| place.clone()), ..problem };
         FileErrors(errors.0.into_iter().map(named).collect())
+    }
+
+    /// Returns where the profile names the file; `None` if a flag names it.
+    fn place(&self) -> Option<String> {
+        let Problem { file, position, .. } = self.location.as_ref()?;
+        position.map(|position| format!("{file}:{}:{}", position.line, position.column))
     }
 
     fn locate(&self, errors: FileErrors) -> FileErrors {
         let Some(location) = &self.location else { return errors };
         let locate_one = |inner: Problem| {
+            if inner.position.is_some() {
+                return Problem { named_in: inner.named_in.or_else(|| self.place()), ..inner };
+            }
             let problem = format!("'{}': {}", inner.file, inner.problem);
             Problem { problem, remedy: inner.remedy, ..location.clone() }
         };

@@ -7,13 +7,14 @@ mod value;
 
 use crate::error::{FileErrors, Problem};
 use crate::keys::scene::TIME;
-use crate::keys::{Default, Key, Limits, Range, SectionSpec, Value, toml_number};
+use crate::keys::{Default, Key, Limits, SectionSpec, Value, toml_number};
 use crate::remedy;
 use crate::source::Source;
 use haptic_coupling::key::Key as Setting;
 use nalgebra::Vector2;
 use std::cell::RefCell;
 use std::fmt::Display;
+use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use value::{describe, number_of, quoted, text_of, whole_of};
@@ -77,8 +78,7 @@ impl<'s> Document<'s> {
     }
 
     fn problem(&self, offset: usize, key: String, problem: String, remedy: String) -> Problem {
-        let (file, position) = self.source.locate(offset);
-        Problem { key, ..Problem::at(&file, position, problem, remedy) }
+        Problem { key, ..Problem::located(self.source.locate(offset), problem, remedy) }
     }
 }
 
@@ -88,9 +88,9 @@ fn in_file_order(mut problems: Vec<(usize, Problem)>) -> Vec<Problem> {
 }
 
 fn not_toml(source: &Source, error: &toml::de::Error) -> FileErrors {
-    let (file, position) = source.locate(error.span().map_or(0, |span| span.start));
+    let location = source.locate(error.span().map_or(0, |span| span.start));
     let problem = format!("is not TOML: {}", error.message().trim().replace('\n', ", "));
-    Problem::at(&file, position, problem, "write KEY = VALUE lines under [section] headings").into()
+    Problem::located(location, problem, "write KEY = VALUE lines under [section] headings").into()
 }
 
 type TomlValue<'d> = &'d Spanned<DeValue<'d>>;
@@ -100,7 +100,7 @@ pub struct Section<'d> {
     document: &'d Document<'d>,
     spec: &'static SectionSpec,
     path: String,
-    span: std::ops::Range<usize>,
+    span: Range<usize>,
     table: Option<&'d DeTable<'d>>,
     /// Keys that were read, to find those that the table defines but no parser reads.
     read: RefCell<Vec<&'static str>>,
@@ -111,7 +111,7 @@ impl<'d> Section<'d> {
         document: &'d Document<'_>,
         spec: &'static SectionSpec,
         path: String,
-        span: std::ops::Range<usize>,
+        span: Range<usize>,
         table: Option<&'d DeTable<'_>>,
     ) -> Self {
         Self { document, spec, path, span, table, read: RefCell::default() }
@@ -120,6 +120,11 @@ impl<'d> Section<'d> {
     /// Whether the file contains this section.
     pub fn is_present(&self) -> bool {
         self.table.is_some()
+    }
+
+    /// Returns the byte offset at which the section starts in the text.
+    pub fn start(&self) -> usize {
+        self.span.start
     }
 
     /// Whether the section has this key.
@@ -201,7 +206,8 @@ impl<'d> Section<'d> {
     /// Returns a string; `None` if it is missing or invalid.
     pub fn text(&self, key: &'static Key) -> Option<&'d str> {
         let value = self.get(key)?;
-        let text = value.get_ref().as_str().filter(|text| !text.is_empty());
+        let may_be_empty = matches!(key.default, Default::Text(""));
+        let text = value.get_ref().as_str().filter(|text| may_be_empty || !text.is_empty());
         if text.is_none() {
             self.type_error(key, value, "must be a text");
         }
@@ -332,10 +338,35 @@ impl<'d> Section<'d> {
 
     /// Reports a problem with one row of a list.
     pub fn row_error(&self, key: &Key, row: usize, problem: impl Display, remedy: impl Display) {
+        let (start, path) = self.row(key, row);
+        self.document.report(start, path, problem.to_string(), remedy.to_string());
+    }
+
+    /// Returns the location of one row of a list, as [`Self::location`] does.
+    pub fn row_location(&self, key: &Key, row: usize) -> Problem {
+        let (start, path) = self.row(key, row);
+        self.document.problem(start, path, String::new(), String::new())
+    }
+
+    fn row(&self, key: &Key, row: usize) -> (usize, String) {
         let rows = self.find(key.name).and_then(|value| value.get_ref().as_array());
         let span = rows.and_then(|rows| rows.get(row)).map_or(self.span.clone(), Spanned::span);
-        let path = format!("{}[{row}]", self.path_of(key.name));
-        self.document.report(span.start, path, problem.to_string(), remedy.to_string());
+        (span.start, format!("{}[{row}]", self.path_of(key.name)))
+    }
+
+    /// Whether a list of sections is written as a value, `KEY = [{ … }]`, and not under `[[KEY]]` headings.
+    pub fn is_assigned(&self, key: &Key) -> bool {
+        let before = self.key_start(key).map(|start| self.document.source.text[..start].trim_end_matches([' ', '\t']));
+        before.is_some_and(|before| !before.ends_with('['))
+    }
+
+    /// Returns the range of the text from a key to the end of its value.
+    pub fn assignment(&self, key: &Key) -> Option<Range<usize>> {
+        Some(self.key_start(key)?..self.find(key.name)?.span().end)
+    }
+
+    fn key_start(&self, key: &Key) -> Option<usize> {
+        self.table?.get_key_value(key.name).map(|(written, _)| written.span().start)
     }
 
     /// Reports every key that the section does not define, with the nearest one that exists, and returns whether there
@@ -365,8 +396,7 @@ impl<'d> Section<'d> {
     /// Returns the location of the key of the given name, as [`Self::location`] does.
     pub fn location_of(&self, key: &str) -> Problem {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
-        let (file, position) = self.document.source.locate(span.start);
-        Problem { key: self.path_of(key), ..Problem::at(&file, position, "", "") }
+        self.document.problem(span.start, self.path_of(key), String::new(), String::new())
     }
 
     fn get(&self, key: &'static Key) -> Option<TomlValue<'d>> {
@@ -441,13 +471,16 @@ impl<'d> Section<'d> {
             self.type_error(key, value, "must be a list of rows");
             return None;
         };
-        let rows: Vec<_> = entries.iter().map(|row| self.row(key, row, length)).collect();
+        let rows: Vec<_> = entries.iter().map(|row| self.read_row(key, row, length)).collect();
         rows.into_iter().collect()
     }
 
-    fn row(&self, key: &'static Key, row: TomlValue<'d>, length: usize) -> Option<Vec<f64>> {
+    fn read_row(&self, key: &'static Key, row: TomlValue<'d>, length: usize) -> Option<Vec<f64>> {
         // A negative time is reported with the whole path.
-        let times = Limits::new(Range::within(TIME.accepted.max), Range::within(TIME.recommended.max));
+        let times = Limits::new(
+            crate::keys::Range::within(TIME.accepted.max),
+            crate::keys::Range::within(TIME.recommended.max),
+        );
         let is_time = |column: usize| column == 0 && matches!(key.value, Value::Rows(_));
         let check = |(column, entry): (usize, &'d Spanned<DeValue<'d>>)| {
             if is_time(column) {

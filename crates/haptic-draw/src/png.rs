@@ -64,7 +64,7 @@ impl Page {
             return;
         }
         let Some(path) = closed_path(&area.outlines) else { return };
-        self.fill(&path, area.fill, FillRule::EvenOdd);
+        self.fill(&path, area.fill, FillRule::Winding);
         if area.edge_width > 0.0 {
             self.stroke(&path, area.edge, area.edge_width, None, 1.0);
         }

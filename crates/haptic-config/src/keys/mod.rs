@@ -229,10 +229,16 @@ impl SectionSpec {
         self.keys.iter().copied().filter(|key| key.is_alternative)
     }
 
-    /// Returns this section and all sections in it, each after the one that contains it.
+    /// Returns this section and all sections in it, each once, after the first one that contains it.
     pub fn all(&'static self) -> Vec<&'static SectionSpec> {
         let inner = self.keys.iter().filter_map(|key| key.section());
-        std::iter::once(self).chain(inner.flat_map(SectionSpec::all)).collect()
+        let mut all: Vec<&'static SectionSpec> = vec![self];
+        for section in inner.flat_map(SectionSpec::all) {
+            if !all.iter().any(|known| std::ptr::eq(*known, section)) {
+                all.push(section);
+            }
+        }
+        all
     }
 }
 

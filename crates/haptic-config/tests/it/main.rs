@@ -2,8 +2,10 @@
 
 mod file_errors;
 mod generated;
+mod includes;
 mod keys;
 mod mutated_files;
 mod reference;
+mod scene_keys;
 mod schemas;
 mod starter;
