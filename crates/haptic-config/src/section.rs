@@ -7,13 +7,14 @@ mod value;
 
 use crate::error::{FileErrors, Problem};
 use crate::keys::scene::TIME;
-use crate::keys::{Default, Key, Limits, Range, SectionSpec, Value, toml_number};
+use crate::keys::{Default, Key, Limits, SectionSpec, Value, toml_number};
 use crate::remedy;
 use crate::source::Source;
 use haptic_coupling::key::Key as Setting;
 use nalgebra::Vector2;
 use std::cell::RefCell;
 use std::fmt::Display;
+use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use value::{describe, number_of, quoted, text_of, whole_of};
@@ -100,7 +101,7 @@ pub struct Section<'d> {
     document: &'d Document<'d>,
     spec: &'static SectionSpec,
     path: String,
-    span: std::ops::Range<usize>,
+    span: Range<usize>,
     table: Option<&'d DeTable<'d>>,
     /// Keys that were read, to find those that the table defines but no parser reads.
     read: RefCell<Vec<&'static str>>,
@@ -111,7 +112,7 @@ impl<'d> Section<'d> {
         document: &'d Document<'_>,
         spec: &'static SectionSpec,
         path: String,
-        span: std::ops::Range<usize>,
+        span: Range<usize>,
         table: Option<&'d DeTable<'_>>,
     ) -> Self {
         Self { document, spec, path, span, table, read: RefCell::default() }
@@ -447,7 +448,10 @@ impl<'d> Section<'d> {
 
     fn row(&self, key: &'static Key, row: TomlValue<'d>, length: usize) -> Option<Vec<f64>> {
         // A negative time is reported with the whole path.
-        let times = Limits::new(Range::within(TIME.accepted.max), Range::within(TIME.recommended.max));
+        let times = Limits::new(
+            crate::keys::Range::within(TIME.accepted.max),
+            crate::keys::Range::within(TIME.recommended.max),
+        );
         let is_time = |column: usize| column == 0 && matches!(key.value, Value::Rows(_));
         let check = |(column, entry): (usize, &'d Spanned<DeValue<'d>>)| {
             if is_time(column) {
