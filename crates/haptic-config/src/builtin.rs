@@ -1,7 +1,6 @@
 //! Built-in files, compiled in so that the program runs from any folder without other files.
 
 use crate::error::{FileErrors, Problem};
-use crate::include;
 use crate::source::Source;
 use std::path::Path;
 
@@ -25,13 +24,11 @@ pub static PROFILES: Library = Library { kind: "profile", entries: PROFILE_FILES
 pub static DEVICES: Library = Library { kind: "device", entries: DEVICE_FILES };
 
 impl Library {
-    /// Opens a built-in or, if there is none with that name, a file. Relative paths refer to `folder`. Built-ins take
+    /// Opens a built-in or, if there is none with that name, a file, without the files that it includes. Relative paths refer to `folder`. Built-ins take
     /// precedence, so that the same command means the same in every folder; `./word` always names a file.
     ///
-    /// A scene is opened with the files that it includes.
-    ///
     /// # Errors
-    /// If there is neither a built-in nor a readable file with that name, or if a file that it includes has problems.
+    /// If there is neither a built-in nor a readable file with that name.
     pub fn open(&self, name: &str, folder: Option<&Path>) -> Result<Source, FileErrors> {
         if let Some(source) = self.built_in(name) {
             return Ok(source);
@@ -41,8 +38,7 @@ impl Library {
         if is_bare_word && !path.exists() {
             return Err(self.unknown(name));
         }
-        let source = Source::read(&path)?;
-        if self.kind == SCENES.kind { include::expanded(source) } else { Ok(source) }
+        Source::read(&path)
     }
 
     /// Returns the built-in with the given name, if any.

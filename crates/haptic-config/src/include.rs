@@ -4,6 +4,7 @@
 //! with `include` is blanked. The result needs no other file: it is what a recording stores. This is possible because
 //! an included file consists of `[[…]]` sections only.
 
+use crate::builtin::SCENES;
 use crate::error::{FileErrors, Problem};
 use crate::keys::Key;
 use crate::keys::scene as keys;
@@ -27,6 +28,14 @@ const MAX_COMPARED: usize = 1000;
 
 /// Lists of sections that an included file can have.
 static LISTS: [&Key; 4] = [&keys::BODY, &keys::TEMPLATE, &keys::REPEAT, &keys::PAIR];
+
+/// Opens a built-in scene or a scene file, with the files that it includes; see `Library::open`.
+///
+/// # Errors
+/// If there is neither a built-in nor a readable file with that name, or if a file cannot be included.
+pub fn open_scene(name: &str, folder: Option<&Path>) -> Result<Source, FileErrors> {
+    SCENES.open(name, folder).and_then(expanded)
+}
 
 /// Returns a scene file with the files that it includes. A file that is included more than once counts once. A text
 /// that is no file, or is not TOML, is returned as it is: the scene parser reports it.

@@ -2,6 +2,7 @@
 
 use crate::builtin::Library;
 use crate::error::{FileErrors, Problem};
+use crate::include;
 use crate::keys::{Key, profile as keys, toml_number};
 use crate::kind::FileKind;
 use crate::section::{Document, Section};
@@ -141,6 +142,14 @@ impl Reference {
     /// If it cannot be opened. If the name comes from a profile, the error gives the location of the key.
     pub fn open(&self, library: &Library) -> Result<Source, FileErrors> {
         library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
+    }
+
+    /// Opens the scene, with the files that it includes.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and if a file cannot be included.
+    pub fn open_scene(&self) -> Result<Source, FileErrors> {
+        include::open_scene(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
     }
 
     /// Adds to errors of the file where the profile names it.

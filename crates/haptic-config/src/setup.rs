@@ -1,6 +1,6 @@
 //! Setup of a session: profile, scene, device and hand, opened and checked.
 
-use crate::builtin::{DEVICES, PROFILES, SCENES};
+use crate::builtin::{DEVICES, PROFILES};
 use crate::error::{FileErrors, Problem};
 use crate::profile::{Profile, Reference};
 use crate::scene::{About, SceneFile};
@@ -83,7 +83,7 @@ impl Setup {
     /// # Errors
     /// If the scene, device or hand file has problems; the error lists all of them.
     pub fn from_profile(profile: Profile, hand_file: Option<&Path>, kinds: Kinds) -> Result<Self, FileErrors> {
-        let scene = profile.scene.open(&SCENES);
+        let scene = profile.scene.open_scene();
         let device = profile.device.open(&DEVICES);
         let hand = hand_file.map(Source::read).transpose();
         match (scene, device, hand) {

@@ -56,7 +56,8 @@ pub static SCENE: SectionSpec = SectionSpec {
     header: "",
     about: "A scene file describes a flat world: its bodies, the tool that the hand holds, and the surroundings.",
     keys: &[&TITLE, &DESCRIPTION, &INCLUDE, &WORLD, &BODY, &TEMPLATE, &REPEAT, &PAIR, &JOINT, &TOOL, &HAND],
-    example: "[[body]]\nname = \"table\"\nfixed = true\nposition_m = [0.0, -0.01]\nshape = { box_m = [0.24, 0.02] }\n\n\
+    example: "title = \"A ball on a table\"\ndescription = \"Press on the table, and push the ball.\"\n\n\
+              [[body]]\nname = \"table\"\nfixed = true\nposition_m = [0.0, -0.01]\nshape = { box_m = [0.24, 0.02] }\n\n\
               [[body]]\nname = \"ball\"\nposition_m = [0.05, 0.012]\nshape = { disc_radius_m = 0.012 }\nmass_kg = 0.03\n\
               restitution = 0.5\n\n[[body]]\nname = \"probe\"\nposition_m = [0.0, 0.04]\n\
               shape = { disc_radius_m = 0.006 }\nmass_kg = 0.004\n\n[tool]\nbody = \"probe\"\nweightless = true\n\n\

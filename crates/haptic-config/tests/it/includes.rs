@@ -1,7 +1,6 @@
 //! Scenes that include other files.
 
-use haptic_config::builtin::SCENES;
-use haptic_config::include::expanded;
+use haptic_config::include::{expanded, open_scene};
 use haptic_config::profile;
 use haptic_config::scene;
 use haptic_config::setup::Setup;
@@ -16,7 +15,7 @@ fn maze() -> PathBuf {
 
 /// Opens and loads a scene as `--scene FILE` does.
 fn open(path: &Path) -> Result<(Source, Scene), String> {
-    let source = SCENES.open(&path.display().to_string(), None).map_err(|errors| errors.to_string())?;
+    let source = open_scene(&path.display().to_string(), None).map_err(|errors| errors.to_string())?;
     let scene = scene::load(&source).map_err(|errors| errors.to_string())?;
     Ok((source, scene))
 }
