@@ -29,6 +29,17 @@ pub struct Position {
     pub column: usize,
 }
 
+/// A position in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Name of the file.
+    pub file: String,
+    /// Line and column in that file.
+    pub position: Position,
+    /// Location at which another file includes this one, if it is an included one.
+    pub named_in: Option<String>,
+}
+
 impl Problem {
     /// Creates a problem that concerns the whole file.
     pub fn in_file(file: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -39,6 +50,12 @@ impl Problem {
     /// Creates a problem at a position, without a key.
     pub fn at(file: &str, position: Position, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { position: Some(position), ..Self::in_file(file, problem, remedy) }
+    }
+
+    /// Creates a problem at a location, without a key.
+    pub fn located(location: Location, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let Location { file, position, named_in } = location;
+        Self { named_in, ..Self::at(&file, position, problem, remedy) }
     }
 }
 

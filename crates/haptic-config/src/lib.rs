@@ -30,18 +30,23 @@
 #![forbid(unsafe_code)]
 
 pub mod builtin;
+pub mod colour;
 pub mod device;
 pub mod error;
 pub mod hand;
 mod hand_path;
+pub mod include;
 pub mod keys;
 pub mod kind;
 pub mod overlap;
 pub mod profile;
 pub mod proposals;
+pub mod reference;
 pub mod remedy;
 pub mod scene;
+pub mod schema;
 pub mod section;
 pub mod setup;
 pub mod source;
 pub mod stability;
+pub mod starter;

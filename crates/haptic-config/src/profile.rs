@@ -2,6 +2,7 @@
 
 use crate::builtin::Library;
 use crate::error::{FileErrors, Problem};
+use crate::include;
 use crate::keys::{Key, profile as keys, toml_number};
 use crate::kind::FileKind;
 use crate::section::{Document, Section};
@@ -143,17 +144,33 @@ impl Reference {
         library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
     }
 
+    /// Opens the scene, with the files that it includes.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and if a file cannot be included.
+    pub fn open_scene(&self) -> Result<Source, FileErrors> {
+        include::open_scene(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
+    }
+
     /// Adds to errors of the file where the profile names it.
     pub fn named_in(&self, errors: FileErrors) -> FileErrors {
-        let Some(Problem { file, position: Some(position), .. }) = &self.location else { return errors };
-        let place = format!("{file}:{}:{}", position.line, position.column);
-        let named = |problem| Problem { named_in: Some(place.clone()), ..problem };
+        let place = self.place();
+        let named = |problem: Problem| Problem { named_in: problem.named_in.or_else(|| place.clone()), ..problem };
         FileErrors(errors.0.into_iter().map(named).collect())
+    }
+
+    /// Returns where the profile names the file; `None` if a flag names it.
+    fn place(&self) -> Option<String> {
+        let Problem { file, position, .. } = self.location.as_ref()?;
+        position.map(|position| format!("{file}:{}:{}", position.line, position.column))
     }
 
     fn locate(&self, errors: FileErrors) -> FileErrors {
         let Some(location) = &self.location else { return errors };
         let locate_one = |inner: Problem| {
+            if inner.position.is_some() {
+                return Problem { named_in: inner.named_in.or_else(|| self.place()), ..inner };
+            }
             let problem = format!("'{}': {}", inner.file, inner.problem);
             Problem { problem, remedy: inner.remedy, ..location.clone() }
         };

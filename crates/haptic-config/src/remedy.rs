@@ -163,7 +163,11 @@ pub fn key_meant_by(name: &str, section: &'static SectionSpec) -> Option<&'stati
 
 /// Returns the key that was probably meant, and its section.
 fn best(name: &str, section: &SectionSpec, root: &'static SectionSpec) -> Option<(&'static Key, &'static SectionSpec)> {
-    let homes = root.all();
+    let mut homes = root.all();
+    // Of several sections with the same key, the one that follows is the nearest.
+    if let Some(place) = homes.iter().position(|home| std::ptr::eq(*home, section)) {
+        homes.rotate_left(place);
+    }
     let inside: Vec<&SectionSpec> =
         section.keys.iter().filter_map(|key| key.section()).flat_map(SectionSpec::all).collect();
     let fit = |key: &'static Key, home: &'static SectionSpec| {

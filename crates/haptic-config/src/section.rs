@@ -3,7 +3,10 @@
 //! A [`Section`] reads only keys of its [`SectionSpec`], which defines types, limits and defaults. Getters never fail:
 //! they report a problem to the document and return the default, so that one pass finds every mistake.
 
+mod value;
+
 use crate::error::{FileErrors, Problem};
+use crate::keys::scene::TIME;
 use crate::keys::{Default, Key, Limits, SectionSpec, Value, toml_number};
 use crate::remedy;
 use crate::source::Source;
@@ -14,6 +17,7 @@ use std::fmt::Display;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use value::{describe, number_of, quoted, text_of, whole_of};
 
 /// A parsed file with the problems and warnings found so far.
 pub struct Document<'s> {
@@ -74,8 +78,7 @@ impl<'s> Document<'s> {
     }
 
     fn problem(&self, offset: usize, key: String, problem: String, remedy: String) -> Problem {
-        let (file, position) = self.source.locate(offset);
-        Problem { key, ..Problem::at(&file, position, problem, remedy) }
+        Problem { key, ..Problem::located(self.source.locate(offset), problem, remedy) }
     }
 }
 
@@ -85,9 +88,9 @@ fn in_file_order(mut problems: Vec<(usize, Problem)>) -> Vec<Problem> {
 }
 
 fn not_toml(source: &Source, error: &toml::de::Error) -> FileErrors {
-    let (file, position) = source.locate(error.span().map_or(0, |span| span.start));
+    let location = source.locate(error.span().map_or(0, |span| span.start));
     let problem = format!("is not TOML: {}", error.message().trim().replace('\n', ", "));
-    Problem::at(&file, position, problem, "write KEY = VALUE lines under [section] headings").into()
+    Problem::located(location, problem, "write KEY = VALUE lines under [section] headings").into()
 }
 
 type TomlValue<'d> = &'d Spanned<DeValue<'d>>;
@@ -119,6 +122,11 @@ impl<'d> Section<'d> {
         self.table.is_some()
     }
 
+    /// Returns the byte offset at which the section starts in the text.
+    pub fn start(&self) -> usize {
+        self.span.start
+    }
+
     /// Whether the section has this key.
     pub fn has(&self, key: &'static Key) -> bool {
         self.get(key).is_some()
@@ -145,7 +153,7 @@ impl<'d> Section<'d> {
     pub fn optional_number(&self, key: &'static Key) -> Option<f64> {
         let value = self.get(key)?;
         let remedy = |number: Option<f64>| remedy::for_number(key, number);
-        self.check_number(key, value, &remedy)
+        self.check_number(key, limits_of(key), value, &remedy)
     }
 
     /// Returns a vector of two numbers, or the default if it is missing or invalid.
@@ -198,7 +206,8 @@ impl<'d> Section<'d> {
     /// Returns a string; `None` if it is missing or invalid.
     pub fn text(&self, key: &'static Key) -> Option<&'d str> {
         let value = self.get(key)?;
-        let text = value.get_ref().as_str().filter(|text| !text.is_empty());
+        let may_be_empty = matches!(key.default, Default::Text(""));
+        let text = value.get_ref().as_str().filter(|text| may_be_empty || !text.is_empty());
         if text.is_none() {
             self.type_error(key, value, "must be a text");
         }
@@ -330,10 +339,35 @@ impl<'d> Section<'d> {
 
     /// Reports a problem with one row of a list.
     pub fn row_error(&self, key: &Key, row: usize, problem: impl Display, remedy: impl Display) {
+        let (start, path) = self.row(key, row);
+        self.document.report(start, path, problem.to_string(), remedy.to_string());
+    }
+
+    /// Returns the location of one row of a list, as [`Self::location`] does.
+    pub fn row_location(&self, key: &Key, row: usize) -> Problem {
+        let (start, path) = self.row(key, row);
+        self.document.problem(start, path, String::new(), String::new())
+    }
+
+    fn row(&self, key: &Key, row: usize) -> (usize, String) {
         let rows = self.find(key.name).and_then(|value| value.get_ref().as_array());
         let span = rows.and_then(|rows| rows.get(row)).map_or(self.span.clone(), Spanned::span);
-        let path = format!("{}[{row}]", self.path_of(key.name));
-        self.document.report(span.start, path, problem.to_string(), remedy.to_string());
+        (span.start, format!("{}[{row}]", self.path_of(key.name)))
+    }
+
+    /// Whether a list of sections is written as a value, `KEY = [{ … }]`, and not under `[[KEY]]` headings.
+    pub fn is_assigned(&self, key: &Key) -> bool {
+        let before = self.key_start(key).map(|start| self.document.source.text[..start].trim_end_matches([' ', '\t']));
+        before.is_some_and(|before| !before.ends_with('['))
+    }
+
+    /// Returns the range of the text from a key to the end of its value.
+    pub fn assignment(&self, key: &Key) -> Option<Range<usize>> {
+        Some(self.key_start(key)?..self.find(key.name)?.span().end)
+    }
+
+    fn key_start(&self, key: &Key) -> Option<usize> {
+        self.table?.get_key_value(key.name).map(|(written, _)| written.span().start)
     }
 
     /// Reports every key that the section does not define, with the nearest one that exists, and returns whether there
@@ -363,8 +397,7 @@ impl<'d> Section<'d> {
     /// Returns the location of the key of the given name, as [`Self::location`] does.
     pub fn location_of(&self, key: &str) -> Problem {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
-        let (file, position) = self.document.source.locate(span.start);
-        Problem { key: self.path_of(key), ..Problem::at(&file, position, "", "") }
+        self.document.problem(span.start, self.path_of(key), String::new(), String::new())
     }
 
     fn get(&self, key: &'static Key) -> Option<TomlValue<'d>> {
@@ -395,6 +428,7 @@ impl<'d> Section<'d> {
     fn check_number(
         &self,
         key: &'static Key,
+        Limits { accepted, recommended }: Limits,
         value: TomlValue<'_>,
         remedy: &dyn Fn(Option<f64>) -> String,
     ) -> Option<f64> {
@@ -403,7 +437,6 @@ impl<'d> Section<'d> {
             self.report(key, value, problem, remedy(None));
             return None;
         };
-        let Limits { accepted, recommended } = key.limits().expect("a key with numbers");
         let violation = accepted.violation(number);
         if let Some(problem) = violation {
             self.report(key, value, problem, remedy(Some(number)));
@@ -427,7 +460,8 @@ impl<'d> Section<'d> {
         };
         let written: Option<Vec<f64>> = entries.iter().map(|entry| number_of(entry.get_ref())).collect();
         let remedy = |number: Option<f64>| remedy::for_list(key, written.as_deref(), number);
-        let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, entry, &remedy)).collect();
+        let limits = limits_of(key);
+        let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, limits, entry, &remedy)).collect();
         numbers.into_iter().collect()
     }
 
@@ -438,15 +472,26 @@ impl<'d> Section<'d> {
             self.type_error(key, value, "must be a list of rows");
             return None;
         };
-        let rows: Vec<_> = entries.iter().map(|row| self.row(key, row, length)).collect();
+        let rows: Vec<_> = entries.iter().map(|row| self.read_row(key, row, length)).collect();
         rows.into_iter().collect()
     }
 
-    fn row(&self, key: &'static Key, row: TomlValue<'_>, length: usize) -> Option<Vec<f64>> {
-        let remedy = |number: Option<f64>| remedy::for_row(key, number);
+    fn read_row(&self, key: &'static Key, row: TomlValue<'d>, length: usize) -> Option<Vec<f64>> {
+        // A negative time is reported with the whole path.
+        let times = Limits::new(
+            crate::keys::Range::within(TIME.accepted.max),
+            crate::keys::Range::within(TIME.recommended.max),
+        );
+        let is_time = |column: usize| column == 0 && matches!(key.value, Value::Rows(_));
+        let check = |(column, entry): (usize, &'d Spanned<DeValue<'d>>)| {
+            if is_time(column) {
+                return self.check_number(key, times, entry, &|_| remedy::for_row(key, None));
+            }
+            self.check_number(key, limits_of(key), entry, &|number| remedy::for_row(key, number))
+        };
         match row.get_ref().as_array() {
             Some(entries) if entries.len() == length => {
-                let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, entry, &remedy)).collect();
+                let numbers: Vec<_> = entries.iter().enumerate().map(check).collect();
                 numbers.into_iter().collect()
             }
             _ => {
@@ -458,44 +503,15 @@ impl<'d> Section<'d> {
 }
 
 /// Largest number of a core.
-const MAX_CPU: i64 = 1023;
+pub(crate) const MAX_CPU: i64 = 1023;
+
+fn limits_of(key: &Key) -> Limits {
+    key.limits().expect("a key with numbers")
+}
 
 fn default_number(key: &Key) -> f64 {
     match key.default {
         Default::Number(number) => number(),
         _ => key.example.parse().unwrap_or_default(),
     }
-}
-
-fn number_of(value: &DeValue<'_>) -> Option<f64> {
-    match value {
-        DeValue::Float(float) => float.as_str().parse().ok(),
-        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
-        DeValue::Integer(_) => whole_of(value).map(|whole| whole as f64),
-        _ => None,
-    }
-}
-
-fn whole_of(value: &DeValue<'_>) -> Option<i64> {
-    value.as_integer().and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok())
-}
-
-fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
-    value.get_ref().as_str().map(str::to_owned)
-}
-
-fn describe(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("the text {text:?}"),
-        DeValue::Integer(integer) => integer.to_string(),
-        DeValue::Float(float) => float.to_string(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        DeValue::Datetime(date) => format!("the date {date}"),
-        DeValue::Array(entries) => format!("a list of {}", entries.len()),
-        DeValue::Table(_) => "a table".to_owned(),
-    }
-}
-
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }

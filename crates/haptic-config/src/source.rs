@@ -1,6 +1,6 @@
 //! Text of a file and its origin, with lookup of line and column by byte offset.
 
-use crate::error::{FileErrors, Position, Problem};
+use crate::error::{FileErrors, Location, Position, Problem};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -9,15 +9,28 @@ use std::path::{Path, PathBuf};
 /// 100 MB. Anything larger is a mistake, such as an endless device node.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The text of one file.
+/// The text of one file, followed by the texts of the files that it includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Path of the file; for a built-in file, a description such as `built-in scene 'table'`.
     pub name: String,
-    /// Contents of the file.
+    /// Contents of the file, then of the files that it includes: one TOML document.
     pub text: String,
     /// Folder for relative paths in the file; `None` for built-ins and texts in memory.
     pub folder: Option<PathBuf>,
+    /// Included files, in the order of their texts.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// The text of an included file as a part of a [`Source`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Byte offset at which the part starts in the text; it ends where the next one starts.
+    pub start: usize,
+    /// Path of the file.
+    pub name: String,
+    /// Location at which another file includes it.
+    pub named_in: String,
 }
 
 impl Source {
@@ -33,7 +46,8 @@ impl Source {
             return Err(Problem::in_file(&name, problem, "give a scene, profile, device or hand file").into());
         }
         let text = String::from_utf8(bytes).map_err(|error| not_text(&name, &error))?;
-        Ok(Self { name, text, folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()) })
+        let folder = Some(path.parent().unwrap_or(Path::new("")).to_owned());
+        Ok(Self { folder, ..Self::in_memory(&name, &text) })
     }
 
     /// Returns the path of the file; `None` for built-ins and texts in memory.
@@ -43,17 +57,22 @@ impl Source {
 
     /// Creates a source from a text that is not a file on disk.
     pub fn in_memory(name: &str, text: &str) -> Self {
-        Self { name: name.to_owned(), text: text.to_owned(), folder: None }
+        Self { name: name.to_owned(), text: text.to_owned(), folder: None, parts: Vec::new() }
     }
 
-    /// Returns the name of the file that a byte offset belongs to, and its line and column there.
-    pub fn locate(&self, offset: usize) -> (String, Position) {
-        (self.name.clone(), self.position(offset))
+    /// Returns the names of the included files.
+    pub fn included(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().map(|part| Path::new(&part.name))
     }
 
-    /// Returns the line and column of a byte offset.
-    pub fn position(&self, offset: usize) -> Position {
-        position_in(self.text.as_bytes(), offset)
+    /// Returns the file that a byte offset belongs to, and the line and column there.
+    pub fn locate(&self, offset: usize) -> Location {
+        let text = self.text.as_bytes();
+        let Some(part) = self.parts.iter().rev().find(|part| part.start <= offset) else {
+            return Location { file: self.name.clone(), position: position_in(text, offset), named_in: None };
+        };
+        let position = position_in(&text[part.start..], offset - part.start);
+        Location { file: part.name.clone(), position, named_in: Some(part.named_in.clone()) }
     }
 }
 
@@ -94,9 +113,9 @@ mod tests {
     #[test]
     fn columns_count_characters_and_lines_start_at_one() {
         let source = Source::in_memory("x", "a\nµß = 3\n");
-        assert_eq!(source.position(0), Position { line: 1, column: 1 });
-        let equals = source.text.find('=').unwrap();
-        assert_eq!(source.position(equals), Position { line: 2, column: 4 });
-        assert_eq!(source.position(10_000), Position { line: 3, column: 1 });
+        let position = |offset| source.locate(offset).position;
+        assert_eq!(position(0), Position { line: 1, column: 1 });
+        assert_eq!(position(source.text.find('=').unwrap()), Position { line: 2, column: 4 });
+        assert_eq!(position(10_000), Position { line: 3, column: 1 });
     }
 }

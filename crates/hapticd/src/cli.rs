@@ -13,7 +13,8 @@ use haptic_emulator::interval::Interval;
 use haptic_emulator::planned_fault::PlannedFault;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use values::{above_zero, address, fraction, milliseconds, seconds, seconds_above_zero};
+pub use values::FileType;
+use values::{above_zero, address, file_kind, fraction, milliseconds, seconds, seconds_above_zero};
 
 /// A hard real-time haptic rendering daemon for virtual planar objects.
 ///
@@ -49,6 +50,10 @@ pub enum Command {
     Simulate(SimulateArguments),
     /// Validate scene, profile, device and hand files; the file type is detected automatically.
     Check(CheckArguments),
+    /// Write a commented file to start from; an existing file is never overwritten.
+    New(NewArguments),
+    /// Print the JSON Schema of a kind of file, for editors and validators.
+    Schema(SchemaArguments),
     /// Measure the cost of a tick per scene, and its growth with scene size.
     Bench(BenchArguments),
     /// Check whether this machine is fit for 1 kHz; print findings and remedies; exit code 1 if it is unfit.
@@ -200,6 +205,24 @@ pub struct CheckArguments {
     /// Print the findings as a JSON object.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `new`.
+#[derive(Args, Clone, Debug)]
+pub struct NewArguments {
+    /// Kind of the file.
+    #[arg(value_parser = file_kind())]
+    pub kind: FileType,
+    /// Name of the file, without .toml; it may contain a folder.
+    pub name: String,
+}
+
+/// Arguments of `schema`.
+#[derive(Args, Clone, Debug)]
+pub struct SchemaArguments {
+    /// Kind of the file.
+    #[arg(value_parser = file_kind())]
+    pub kind: FileType,
 }
 
 /// Arguments of `bench`.

@@ -6,6 +6,8 @@
 pub mod device;
 pub mod profile;
 pub mod scene;
+#[cfg(test)]
+mod tests;
 mod unit;
 
 pub use haptic_coupling::key::{Decimal, Range};
@@ -33,6 +35,8 @@ pub struct Key {
     pub example: &'static str,
     /// Other words for the same thing, which users may write instead.
     pub words: &'static [&'static str],
+    /// Whether the section must have exactly one of its keys with this mark.
+    pub is_alternative: bool,
 }
 
 /// Type and permitted values of a key.
@@ -46,7 +50,7 @@ pub enum Value {
     Vector(Limits),
     /// A list of points of two numbers each.
     Points(Limits),
-    /// A list of rows of a time and a point.
+    /// A list of rows of a time and a point, with the limits of the points; times have the limits [`scene::TIME`].
     Rows(Limits),
     /// An integer in a range.
     Whole(i64, i64),
@@ -124,7 +128,7 @@ impl Limits {
 
 impl Key {
     const fn new(name: &'static str, about: &'static str, value: Value) -> Self {
-        Self { name, about, value, default: Default::None, example: "", words: &[] }
+        Self { name, about, value, default: Default::None, example: "", words: &[], is_alternative: false }
     }
 
     const fn number(name: &'static str, about: &'static str, limits: Limits) -> Self {
@@ -149,6 +153,10 @@ impl Key {
         Self { words, ..self }
     }
 
+    const fn alternative(self) -> Self {
+        Self { is_alternative: true, ..self }
+    }
+
     /// Returns the unit of the value, which is part of the name.
     pub fn unit(&self) -> Unit {
         Unit::of(self.name)
@@ -157,7 +165,7 @@ impl Key {
     /// Returns the default as TOML; `None` if there is none.
     pub fn default_text(&self) -> Option<String> {
         match self.default {
-            Default::None | Default::Required => None,
+            Default::None | Default::Required | Default::Text("") => None,
             Default::Number(number) => Some(toml_number(number())),
             Default::Vector(vector) => Some(toml_vector(vector().as_slice())),
             Default::Whole(whole) => Some(whole.to_string()),
@@ -216,10 +224,21 @@ impl SectionSpec {
         self.keys.iter().map(|key| key.name).collect()
     }
 
-    /// Returns this section and all sections in it, each after the one that contains it.
+    /// Returns the keys of which the section must have exactly one.
+    pub fn alternatives(&self) -> impl Iterator<Item = &'static Key> {
+        self.keys.iter().copied().filter(|key| key.is_alternative)
+    }
+
+    /// Returns this section and all sections in it, each once, after the first one that contains it.
     pub fn all(&'static self) -> Vec<&'static SectionSpec> {
         let inner = self.keys.iter().filter_map(|key| key.section());
-        std::iter::once(self).chain(inner.flat_map(SectionSpec::all)).collect()
+        let mut all: Vec<&'static SectionSpec> = vec![self];
+        for section in inner.flat_map(SectionSpec::all) {
+            if !all.iter().any(|known| std::ptr::eq(*known, section)) {
+                all.push(section);
+            }
+        }
+        all
     }
 }
 

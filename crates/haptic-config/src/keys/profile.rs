@@ -14,7 +14,8 @@ pub static PROFILE: SectionSpec = SectionSpec {
     header: "",
     about: "A profile names a scene and a device, and says how the hand is coupled to the tool.",
     keys: &[&SCENE, &DEVICE, &COUPLING, &MAPPING, &SAFETY, &REALTIME, &VIEW],
-    example: "scene = \"wall\"\ndevice = \"simulated-2dof\"\n",
+    example: "scene = \"wall\"\ndevice = \"simulated-2dof\"\n\n[coupling]\nstiffness_n_per_m = 300.0\n\
+              damping_n_s_per_m = 0.24\n\n[safety]\nmax_force_n = 3.0\n",
 };
 
 /// `scene`

@@ -1,10 +1,18 @@
 //! Keys of scene files.
 
+mod repeat;
+
+pub use repeat::*;
+
 use super::{Default, Key, Limits, Range, SectionSpec, Value, names};
 use haptic_loop::scene_hand::SceneHand;
 use haptic_planar::scene::description::{
     BodyDescription, ImpactState, RestitutionLaw, SceneDescription, ShapeDescription,
 };
+use nalgebra::Vector2;
+
+/// Maximum number of bodies in a scene.
+pub const MAX_BODIES: usize = 10_000;
 
 /// Limits of positions, m.
 pub const POSITION: Limits = Limits::new(Range::within(1e3), Range::within(10.0));
@@ -47,9 +55,35 @@ fn body() -> BodyDescription {
 pub static SCENE: SectionSpec = SectionSpec {
     header: "",
     about: "A scene file describes a flat world: its bodies, the tool that the hand holds, and the surroundings.",
-    keys: &[&WORLD, &BODY, &PAIR, &JOINT, &TOOL, &HAND],
-    example: "",
+    keys: &[&TITLE, &DESCRIPTION, &INCLUDE, &WORLD, &BODY, &TEMPLATE, &REPEAT, &PAIR, &JOINT, &TOOL, &HAND],
+    example: "title = \"A ball on a table\"\ndescription = \"Press on the table, and push the ball.\"\n\n\
+              [[body]]\nname = \"table\"\nfixed = true\nposition_m = [0.0, -0.01]\nshape = { box_m = [0.24, 0.02] }\n\n\
+              [[body]]\nname = \"ball\"\nposition_m = [0.05, 0.012]\nshape = { disc_radius_m = 0.012 }\nmass_kg = 0.03\n\
+              restitution = 0.5\n\n[[body]]\nname = \"probe\"\nposition_m = [0.0, 0.04]\n\
+              shape = { disc_radius_m = 0.006 }\nmass_kg = 0.004\n\n[tool]\nbody = \"probe\"\nweightless = true\n\n\
+              [hand]\npath = [[0.0, 0.0, 0.04], [1.0, 0.0, 0.004], [2.0, 0.02, 0.004], [3.0, 0.0, 0.04]]\n",
 };
+
+/// `title`
+pub static TITLE: Key = Key::new("title", "Short name of the scene, for lists and pictures", Value::Text)
+    .or(Default::Text(""))
+    .such_as("\"A disc above a floor\"")
+    .also(&["name", "caption", "heading"]);
+
+/// `description`
+pub static DESCRIPTION: Key = Key::new("description", "What there is to feel in the scene", Value::Text)
+    .or(Default::Text(""))
+    .such_as("\"Press the disc on the floor and feel how stiff it is.\"")
+    .also(&["about", "comment", "text", "info", "summary", "subtitle"]);
+
+/// `include`
+pub static INCLUDE: Key = Key::new(
+    "include",
+    "Files whose bodies, templates, repeats and pairs are added to this scene; the paths are relative to this file",
+    Value::Texts,
+)
+.such_as("[\"walls.toml\"]")
+.also(&["includes", "import", "imports", "require", "source", "file", "files"]);
 
 /// `[world]`
 pub static WORLD: Key = Key::new("world", "What applies to all bodies", Value::Section(&WORLD_SECTION)).also(&[
@@ -62,8 +96,24 @@ pub static WORLD: Key = Key::new("world", "What applies to all bodies", Value::S
 
 /// `[[body]]`
 pub static BODY: Key = Key::new("body", "One body; write it once for each body", Value::Sections(&BODY_SECTION))
-    .or(Default::Required)
     .also(&["bodies", "object", "objects", "rigid_body", "obstacle", "wall", "walls"]);
+
+/// `[[template]]`
+pub static TEMPLATE: Key =
+    Key::new("template", "Pattern of a body for `[[repeat]]`; not a body itself", Value::Sections(&TEMPLATE_SECTION))
+        .also(&["templates", "prototype", "pattern", "class", "prefab"]);
+
+/// `[[repeat]]`
+pub static REPEAT: Key =
+    Key::new("repeat", "A row of bodies, copied from a template", Value::Sections(&REPEAT_SECTION)).also(&[
+        "repeats",
+        "copies",
+        "copy",
+        "array",
+        "row",
+        "instances",
+        "clone",
+    ]);
 
 /// `[[pair]]`
 pub static PAIR: Key = Key::new("pair", "Exceptions for one pair of bodies", Value::Sections(&PAIR_SECTION))
@@ -88,7 +138,8 @@ pub static WORLD_SECTION: SectionSpec = SectionSpec {
     header: "[world]",
     about: "What applies to all bodies.",
     keys: &[&GRAVITY, &ORDER, &RESTITUTION_LAW, &IMPACT_STATE, &ROLLING_FRICTION, &AIR_DRAG],
-    example: "[world]\ngravity_m_per_s2 = [0.0, -1.62]      # as on the moon\n",
+    example: "[world]\ngravity_m_per_s2 = [0.0, -1.62]      # as on the moon\n\n[[body]]\nname = \"stone\"\n\
+              shape = { disc_radius_m = 0.01 }\n",
 };
 
 /// `gravity_m_per_s2`
@@ -130,30 +181,42 @@ pub static AIR_DRAG: Key = Key::number(
 .or(Default::Number(|| SceneDescription::default().air_drag_n_m_s_per_rad))
 .also(&["drag", "angular_damping"]);
 
+/// Keys that a body and a template have in common.
+static BODY_KEYS: [&Key; 13] = [
+    &ANGLE_RAD,
+    &SHAPE,
+    &ROUNDING,
+    &FIXED,
+    &DENSITY,
+    &MASS,
+    &INERTIA,
+    &FRICTION,
+    &RESTITUTION,
+    &VELOCITY_M_PER_S,
+    &SPIN,
+    &LAYER,
+    &COLOUR,
+];
+
+/// Returns the keys of a body or a template, `first` before those that they have in common.
+const fn body_keys<const N: usize>(first: &[&'static Key]) -> [&'static Key; N] {
+    let mut keys = [&SHAPE; N];
+    let mut index = 0;
+    while index < N {
+        keys[index] = if index < first.len() { first[index] } else { BODY_KEYS[index - first.len()] };
+        index += 1;
+    }
+    keys
+}
+
 /// The section `[[body]]`.
 pub static BODY_SECTION: SectionSpec = SectionSpec {
     header: "[[body]]",
     about: "One body. Every body has its own `[[body]]`.",
-    keys: &[
-        &NAME,
-        &FIXED,
-        &POSITION_M,
-        &ANGLE_RAD,
-        &SHAPE,
-        &ROUNDING,
-        &DENSITY,
-        &MASS,
-        &INERTIA,
-        &FRICTION,
-        &RESTITUTION,
-        &VELOCITY_M_PER_S,
-        &SPIN,
-        &LAYER,
-        &COLOUR,
-    ],
+    keys: &body_keys::<15>(&[&NAME, &POSITION_M]),
     example: "[[body]]\nname = \"floor\"\nfixed = true\nposition_m = [0.0, -0.01]\nshape = { box_m = [0.2, 0.02] }\n\n\
               [[body]]\nname = \"ball\"\nposition_m = [0.0, 0.03]\nshape = { disc_radius_m = 0.01 }\nmass_kg = 0.05\n\
-              restitution = 0.8\ncolour = \"#cc5555\"\n",
+              restitution = 0.8\ncolour = \"firebrick\"\n",
 };
 
 /// `name`
@@ -242,36 +305,64 @@ pub static LAYER: Key = Key::new(
 .or(Default::Whole(0))
 .also(&["group", "collision_group", "mask", "category"]);
 /// `colour`
-pub static COLOUR: Key = Key::new("colour", "Colour in pictures: `#rrggbb`", Value::Colour)
-    .or(Default::Text("#8899aa"))
-    .also(&["color", "fill"]);
+pub static COLOUR: Key =
+    Key::new("colour", "Colour in pictures: `#rrggbb` or a CSS name such as `gold`", Value::Colour)
+        .or(Default::Text("#8899aa"))
+        .also(&["color", "fill"]);
 
 /// The table `shape`.
 pub static SHAPE_SECTION: SectionSpec = SectionSpec {
     header: "shape = { … }",
-    about: "Outline of a body, in the frame of the shape. A shape has exactly one of these keys.",
-    keys: &[&BOX, &DISC_RADIUS, &POLYGON, &CAPSULE],
-    example: "[[body]]\nname = \"wedge\"\nshape = { polygon_m = [[0.0, 0.0], [0.03, 0.0], [0.0, 0.02]] }\n",
+    about: "Outline of a body, in the frame of the shape, which `position_m` and `angle_rad` place in the world. \
+            `thickness_m` and `closed` belong to `walls_m`.",
+    keys: &[&BOX, &DISC_RADIUS, &POLYGON, &CAPSULE, &WALLS, &THICKNESS, &CLOSED],
+    example: "[[body]]\nname = \"wedge\"\nshape = { polygon_m = [[0.0, 0.0], [0.03, 0.0], [0.0, 0.02]] }\n\n\
+              [[body]]\nname = \"room\"\nfixed = true\n\
+              shape = { walls_m = [[-0.1, -0.1], [0.1, -0.1], [0.1, 0.1], [-0.1, 0.1]], thickness_m = 0.005, closed = true }\n",
 };
 
 /// `box_m`
 pub static BOX: Key = Key::new("box_m", "Full width and height of a box, centred on the origin", Value::Vector(LENGTH))
+    .alternative()
     .such_as("[0.02, 0.01]")
     .also(&["size", "size_m", "rectangle", "rect", "width", "height"]);
 /// `disc_radius_m`
 pub static DISC_RADIUS: Key = Key::number("disc_radius_m", "Radius of a disc, centred on the origin", LENGTH)
+    .alternative()
     .such_as("0.01")
     .also(&["radius", "radius_m", "circle", "circle_radius_m", "disc", "disc_m", "disk", "ball", "diameter"]);
 /// `polygon_m`
 pub static POLYGON: Key =
     Key::new("polygon_m", "Corners of a polygon, convex or concave, in either direction", Value::Points(POSITION))
+        .alternative()
         .such_as("[[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]]")
         .also(&["vertices", "points", "corners", "poly", "triangle"]);
 /// `capsule_m`
 pub static CAPSULE: Key =
     Key::new("capsule_m", "A capsule along x, centred on the origin", Value::Section(&CAPSULE_SECTION))
+        .alternative()
         .such_as("{ length_m = 0.02, radius_m = 0.005 }")
         .also(&["pill", "stadium"]);
+
+/// `walls_m`
+pub static WALLS: Key = Key::new(
+    "walls_m",
+    "Points of a line with a thickness, for rooms and mazes: each point is joined to the next by a straight wall",
+    Value::Points(POSITION),
+)
+.alternative()
+.such_as("[[0.0, 0.0], [0.1, 0.0], [0.1, 0.06]]")
+.also(&["wall", "polyline", "line", "lines", "path", "maze", "room", "segments", "chain"]);
+/// `thickness_m`
+pub static THICKNESS: Key =
+    Key::number("thickness_m", "Thickness of the walls of `walls_m`, half of it on each side of the line", LENGTH)
+        .such_as("0.005")
+        .also(&["wall_thickness", "line_width", "stroke_width"]);
+/// `closed`
+pub static CLOSED: Key =
+    Key::new("closed", "Whether a wall joins the last point of `walls_m` to the first", Value::Flag)
+        .or(Default::Flag(false))
+        .also(&["close", "is_closed", "ring"]);
 
 /// The table `capsule_m`.
 pub static CAPSULE_SECTION: SectionSpec = SectionSpec {
@@ -294,8 +385,8 @@ pub static PAIR_SECTION: SectionSpec = SectionSpec {
     header: "[[pair]]",
     about: "Friction and restitution of one pair of bodies, instead of what follows from the two bodies.",
     keys: &[&PAIR_BODIES, &PAIR_FRICTION, &PAIR_RESTITUTION],
-    example: "[[body]]\nname = \"ice\"\nfixed = true\nshape = { box_m = [0.2, 0.02] }\n\n[[body]]\nname = \"puck\"\n\
-              position_m = [0.0, 0.02]\nshape = { disc_radius_m = 0.01 }\n\n[[pair]]\nbodies = [\"ice\", \"puck\"]\n\
+    example: "[[body]]\nname = \"table\"\nfixed = true\nshape = { box_m = [0.2, 0.02] }\n\n[[body]]\nname = \"probe\"\n\
+              position_m = [0.0, 0.02]\nshape = { disc_radius_m = 0.01 }\n\n[[pair]]\nbodies = [\"table\", \"probe\"]\n\
               friction = 0.02\n",
 };
 
@@ -339,7 +430,7 @@ pub static TOOL_BODY: Key = Key::new("body", "Name of the body", Value::Text)
 /// `handle_m`
 pub static HANDLE: Key =
     Key::new("handle_m", "Point at which the hand holds the body, in the frame of its shape", Value::Vector(POSITION))
-        .or(Default::Vector(nalgebra::Vector2::zeros))
+        .or(Default::Vector(Vector2::zeros))
         .also(&["anchor", "grip", "offset"]);
 /// `weightless`
 pub static WEIGHTLESS: Key =

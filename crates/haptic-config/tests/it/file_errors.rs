@@ -100,8 +100,11 @@ fn vectors_texts_flags_and_whole_numbers_are_distinguished() {
         &error("layer = 9999999999"),
         "x.toml:4:9: body[0].layer: must be a whole number from -2147483648 to",
     );
-    assert_starts(&error("colour = \"red\""), "x.toml:4:10: body[0].colour: is not a colour: \"red\"");
-    assert_starts(&error("colour = \"#ééé\""), "x.toml:4:10: body[0].colour: is not a colour");
+    assert_eq!(
+        error("colour = \"redd\""),
+        "x.toml:4:10: body[0].colour: is neither #rrggbb nor the CSS name of a colour: \"redd\"; write colour = \"red\""
+    );
+    assert_starts(&error("colour = \"#ééé\""), "x.toml:4:10: body[0].colour: is neither #rrggbb nor");
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub mod mass;
 pub mod polygon;
 pub mod seams;
 mod validate;
+pub mod walls;
 
 use crate::math::rotate;
 use crate::scene::description::{ImpactState, RestitutionLaw};

@@ -1,7 +1,12 @@
 //! Parsers for the values of options.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use haptic_config::keys::{FILES, SectionSpec};
 use std::fmt;
 use std::net::SocketAddr;
+
+/// A kind of TOML file: its name and its top level.
+pub type FileType = (&'static str, &'static SectionSpec);
 
 /// Longest accepted duration, s: more than a hundred days. A larger value is probably a typo.
 const MAX_SECONDS: f64 = 1e7;
@@ -38,6 +43,11 @@ impl std::error::Error for ValueError {}
 
 fn number(text: &str, is_valid: impl Fn(f64) -> bool, error: ValueError) -> Result<f64, ValueError> {
     text.parse().ok().filter(|&number| is_valid(number)).ok_or(error)
+}
+
+pub(super) fn file_kind() -> impl TypedValueParser<Value = FileType> {
+    PossibleValuesParser::new(FILES.map(|(name, _)| name))
+        .try_map(|name| FILES.into_iter().find(|(known, _)| *known == name).ok_or("no such kind of file"))
 }
 
 pub(super) fn fraction(text: &str) -> Result<f64, ValueError> {

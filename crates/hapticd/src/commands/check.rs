@@ -8,11 +8,11 @@ use haptic_backends::KINDS;
 use haptic_config::error::{FileErrors, Problem};
 use haptic_config::kind::FileKind;
 use haptic_config::proposals::Proposals;
-use haptic_config::scene::SceneFile;
+use haptic_config::scene::{About, SceneFile};
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
 use haptic_config::stability::Stability;
-use haptic_config::{device, hand, profile, scene};
+use haptic_config::{device, hand, include, profile, scene};
 use haptic_device::DeviceConfig;
 use haptic_loop::settings::worst_axis;
 use haptic_planar::scene::description::ImpactState;
@@ -67,6 +67,8 @@ enum Facts {
 
 #[derive(Clone, Debug, Serialize)]
 struct SceneFacts {
+    #[serde(flatten)]
+    about: About,
     bodies: usize,
     fixed: usize,
     dynamic: usize,
@@ -128,7 +130,8 @@ impl Finding {
             Err(errors) => return Self { errors: errors.0, ..blank },
         };
         let blank = Self { kind: Some(kind), ..blank };
-        match facts(kind, &source) {
+        let source = if kind == FileKind::Scene { include::expanded(source) } else { Ok(source) };
+        match source.and_then(|source| facts(kind, &source)) {
             Ok((facts, warnings)) => Self { ok: true, facts: Some(facts), warnings, ..blank },
             Err(errors) => Self { errors: errors.0, ..blank },
         }
@@ -172,9 +175,9 @@ fn warning_count(count: usize) -> String {
 fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileErrors> {
     match kind {
         FileKind::Scene => {
-            let SceneFile { scene, warnings, .. } = scene::load_file(source)?;
+            let SceneFile { scene, about, warnings, .. } = scene::load_file(source)?;
             let warnings = unusual(&warnings).chain(scene_warnings(&scene)).collect();
-            Ok((Facts::Scene(scene_facts(&scene)), warnings))
+            Ok((Facts::Scene(scene_facts(&scene, about)), warnings))
         }
         FileKind::Profile => {
             let setup = Setup::from_profile(profile::load(source)?, None, KINDS)?;
@@ -237,9 +240,10 @@ fn assumptions(device: &DeviceConfig) -> Vec<String> {
     warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect()
 }
 
-fn scene_facts(scene: &Scene) -> SceneFacts {
+fn scene_facts(scene: &Scene, about: About) -> SceneFacts {
     let fixed = scene.bodies.iter().filter(|body| body.fixed).count();
     SceneFacts {
+        about,
         bodies: scene.bodies.len(),
         fixed,
         dynamic: scene.bodies.len() - fixed,
@@ -264,7 +268,7 @@ fn profile_facts(setup: &Setup) -> ProfileFacts {
         damping_n_s_per_m: setup.profile.coupling.damping_n_s_per_m,
         max_force_n: setup.max_force_n(),
         engage_ramp_s: setup.settings().safety.engage_ramp_s,
-        world: scene_facts(&setup.scene),
+        world: scene_facts(&setup.scene, setup.about.clone()),
         stability: Stability::new(setup),
     }
 }
@@ -283,7 +287,10 @@ fn device_facts(device: &DeviceConfig) -> DeviceFacts {
 }
 
 fn write_scene(text: &mut String, facts: &SceneFacts) -> std::fmt::Result {
-    let SceneFacts { bodies, fixed, dynamic, pieces, near_pair_capacity, .. } = facts;
+    let SceneFacts { about, bodies, fixed, dynamic, pieces, near_pair_capacity, .. } = facts;
+    for line in [&about.title, &about.description].into_iter().filter(|line| !line.is_empty()) {
+        writeln!(text, "  {line}")?;
+    }
     writeln!(text, "  bodies: {bodies} ({fixed} fixed, {dynamic} dynamic), convex pieces: {pieces}")?;
     writeln!(text, "  contact-pair capacity: {near_pair_capacity}")?;
     write_worst_tick(text, &facts.worst_tick)?;

@@ -9,7 +9,6 @@ use crate::cli::SnapshotArguments;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
 use crate::log::log_written;
-use haptic_config::builtin::SCENES;
 use haptic_config::scene;
 use haptic_config::setup::{Setup, open_profile};
 use haptic_draw::compose::{Annotations, Content, compose};
@@ -69,18 +68,19 @@ fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
     match arguments.seconds {
         None => {
             let profile = open_profile(&arguments.input)?;
-            let source = profile.scene.open(&SCENES)?;
+            let source = profile.scene.open_scene()?;
             let used =
                 PathConflicts::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
             used.writes("--out", Some(&arguments.out)).check()?;
-            Ok(Content::at_start(&scene::load(&source)?))
+            let file = scene::load_file(&source)?;
+            Ok(Content::at_start(&file.scene).titled(&file.about.title))
         }
         Some(seconds) => {
             let setup = Setup::open(&arguments.input, None)?;
             PathConflicts::from_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
-            let view = SceneView::new(&setup.scene);
+            let (view, title) = (SceneView::new(&setup.scene), setup.about.title.clone());
             let (trail, placements) = trail::run(setup, seconds)?;
-            Ok(Content { view, placements, trail: Some(trail) })
+            Ok(Content { view, placements, trail: Some(trail), title })
         }
     }
 }

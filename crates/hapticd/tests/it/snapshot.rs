@@ -36,7 +36,8 @@ fn every_built_in_scene_can_be_drawn_both_ways() {
 #[test]
 fn a_scene_shows_its_names_its_frictions_its_scale_and_its_gravity() {
     let picture = svg("table", None);
-    for needed in ["ice · μ 0.10", "wood · μ 0.40", "rubber · μ 0.80", "upper box", "stylus", "20 mm", "9.81 m/s²"]
+    for needed in
+        ["Ice, wood and rubber", "ice · μ 0.10", "wood · μ 0.40", "rubber · μ 0.80", "upper box", "20 mm", "9.81 m/s²"]
     {
         assert!(picture.contains(&format!(">{needed}</text>")), "{needed}");
     }

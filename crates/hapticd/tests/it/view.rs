@@ -99,9 +99,13 @@ fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
     assert_eq!(status, 200, "{answer}");
     assert_eq!(daemon.get("/api/scene")["bodies"][0]["name"], "ball");
     let exact = format!("[world]\nimpact_state = \"exact\"\n{ball}");
-    for (toml, expected) in
-        [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "works with `simulate` only"), ("[", "TOML")]
-    {
+    let including = format!("include = [\"walls.toml\"]\n{ball}");
+    for (toml, expected) in [
+        ("[[body]]\nname = 3\n", "scene:2:8"),
+        (&*exact, "works with `simulate` only"),
+        ("[", "TOML"),
+        (&*including, "scene:1:11: include: a scene without a folder cannot include files; remove include"),
+    ] {
         let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "toml": toml }));
         assert_eq!(status, 422, "{answer}");
         assert!(answer["error"].as_str().unwrap().contains(expected), "{answer}");

@@ -13,6 +13,7 @@ use crate::scene::mass::{AreaProperties, Growth, box_corners};
 use crate::scene::polygon::{OutlineError, tidy};
 use crate::scene::seams::fill_seams;
 use crate::scene::validate::{self, At};
+use crate::scene::walls::{Walls, WallsError};
 use crate::scene::{Body, PairOverride, Scene, SceneError, Tool, UnknownName};
 use crate::shape::aabb::Aabb;
 use crate::shape::piece::{MAX_CORNERS, Piece};
@@ -217,23 +218,36 @@ fn shape(at: &At, body: &BodyDescription) -> Result<Shape, SceneError> {
             Ok((AreaProperties::of_capsule(*length_m, radius_m), vec![vec![-end, end]], radius_m))
         }
         ShapeDescription::Polygon { corners_m } => polygon(at, corners_m, rounding_m),
+        ShapeDescription::Walls { points_m, thickness_m, closed } => {
+            let walls = Walls::new(points_m, *thickness_m, *closed);
+            walls_of(at, walls.and_then(|walls| if body.fixed { Ok(walls) } else { walls.checked_apart() }), rounding_m)
+        }
     }
 }
 
 fn polygon(at: &At, corners_m: &[Vector2<f64>], rounding_m: f64) -> Result<Shape, SceneError> {
     let outline = tidy(corners_m).or_else(|error| at.fail("shape", error.to_string(), remedy_of_outline(error)))?;
     let parts = convex_parts(&outline).or_else(|error| at.fail("shape", error.to_string(), remedy_of_parts(error)))?;
-    let growth = Growth::limit_of(&outline);
-    if !growth.fits(rounding_m) {
-        let near = outline[growth.edge];
-        let problem = format!("rounding by {rounding_m:?} m fills up the outline near ({:?}, {:?})", near.x, near.y);
-        return at.fail(
-            "rounding_m",
-            problem,
-            &format!("write rounding_m = {:?}; the limit of this outline is {:?} m", 0.5 * growth.max_m, growth.max_m),
-        );
-    }
+    check_growth(at, &outline, rounding_m)?;
     Ok((AreaProperties::of_polygon(&outline, rounding_m), parts, rounding_m))
+}
+
+fn walls_of(at: &At, walls: Result<Walls, WallsError>, rounding_m: f64) -> Result<Shape, SceneError> {
+    let walls = walls.or_else(|error| at.fail("shape", error.to_string(), &error.remedy()))?;
+    walls.outlines.iter().try_for_each(|outline| check_growth(at, outline, rounding_m))?;
+    let outlines: Vec<&[Vector2<f64>]> = walls.outlines.iter().map(Vec::as_slice).collect();
+    Ok((AreaProperties::of_outlines(&outlines, rounding_m), walls.pieces, rounding_m))
+}
+
+fn check_growth(at: &At, outline: &[Vector2<f64>], rounding_m: f64) -> Result<(), SceneError> {
+    let growth = Growth::limit_of(outline);
+    if growth.fits(rounding_m) {
+        return Ok(());
+    }
+    let near = outline[growth.edge];
+    let problem = format!("rounding by {rounding_m:?} m fills up the outline near ({:?}, {:?})", near.x, near.y);
+    let remedy = format!("write rounding_m = {:?}; the limit of this outline is {:?} m", 0.5 * growth.max_m, growth.max_m);
+    at.fail("rounding_m", problem, &remedy)
 }
 
 fn remedy_of_outline(error: OutlineError) -> &'static str {

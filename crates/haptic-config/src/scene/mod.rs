@@ -1,5 +1,8 @@
 //! Scene files: bodies, pairs, the tool and its hand, from text to a checked [`SceneFile`].
 
+mod body;
+mod repeat;
+
 use crate::error::{FileErrors, Problem};
 use crate::hand_path;
 use crate::keys::scene as keys;
@@ -9,10 +12,9 @@ use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_device::Path;
 use haptic_loop::scene_hand::SceneHand;
-use haptic_planar::scene::description::{
-    BodyDescription, PairDescription, SceneDescription, ShapeDescription, ToolDescription,
-};
+use haptic_planar::scene::description::{BodyDescription, PairDescription, SceneDescription, ToolDescription};
 use haptic_planar::scene::{Place, Scene, SceneError, UnknownName};
+use repeat::Repeat;
 
 /// Maximum number of overlaps reported; a grid with a wrong pitch can have thousands.
 const MAX_OVERLAPS_REPORTED: usize = 10;
@@ -22,10 +24,21 @@ const MAX_OVERLAPS_REPORTED: usize = 10;
 pub struct SceneFile {
     /// The scene.
     pub scene: Scene,
+    /// Title and description.
+    pub about: About,
     /// The scene's simulated hand.
     pub hand: SceneHand,
     /// Warnings about unusual values.
     pub warnings: Vec<Problem>,
+}
+
+/// What a scene file says about its scene.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct About {
+    /// Short name; empty if the file gives none.
+    pub title: String,
+    /// What there is to feel; empty if the file does not say.
+    pub description: String,
 }
 
 /// Reads a scene file and builds the scene, without its simulated hand.
@@ -48,9 +61,9 @@ fn parse(source: &Source) -> Result<SceneFile, FileErrors> {
     let document = Document::parse(source, &keys::SCENE)?;
     let file = {
         let sections = SceneSections::new(&document);
-        let (description, hand) = (sections.describe(), hand(&sections.hand));
+        let (about, description, hand) = (sections.about(), sections.describe(), hand(&sections.hand));
         let scene = if document.is_clean() { sections.build(&description) } else { None };
-        scene.map(|scene| SceneFile { scene, hand, warnings: document.warnings() })
+        scene.map(|scene| SceneFile { scene, about, hand, warnings: document.warnings() })
     };
     document.finish(file)
 }
@@ -69,14 +82,36 @@ pub fn describe(source: &Source) -> Result<SceneDescription, FileErrors> {
     document.finish(Some(description))
 }
 
+/// Reads title and description of a scene file; both are empty if the text has problems.
+pub fn about(source: &Source) -> About {
+    let read = |document: Document<'_>| SceneSections::new(&document).about();
+    Document::parse(source, &keys::SCENE).map(read).unwrap_or_default()
+}
+
 /// Sections of a scene file, kept so that errors found while building the scene can be reported at their locations.
 struct SceneSections<'d> {
     root: Section<'d>,
+    about: About,
     world: Section<'d>,
     bodies: Vec<Section<'d>>,
+    templates: Vec<Section<'d>>,
+    repeats: Vec<Section<'d>>,
+    /// Contents of the repeats, in the same order.
+    rows: Vec<Repeat>,
+    /// What follows from each `[[body]]` and `[[repeat]]`, in file order.
+    entries: Vec<Entry>,
     pairs: Vec<Section<'d>>,
     tool: Section<'d>,
     hand: Section<'d>,
+}
+
+/// A `[[body]]` or a `[[repeat]]`.
+#[derive(Clone, Copy)]
+enum Entry {
+    /// Index of the body in the file.
+    Body(usize),
+    /// Index of the repeat in the file.
+    Repeat(usize),
 }
 
 impl<'d> SceneSections<'d> {
@@ -84,23 +119,61 @@ impl<'d> SceneSections<'d> {
         let root = document.root();
         let world = root.section(&keys::WORLD);
         let (bodies, pairs) = (root.sections(&keys::BODY), root.sections(&keys::PAIR));
+        let (templates, repeats) = (root.sections(&keys::TEMPLATE), root.sections(&keys::REPEAT));
         let (tool, hand) = (root.section(&keys::TOOL), root.section(&keys::HAND));
+        let text = |key| root.text(key).unwrap_or_default().to_owned();
+        let about = About { title: text(&keys::TITLE), description: text(&keys::DESCRIPTION) };
         if root.has(&keys::JOINT) {
             root.error(&keys::JOINT, "joints are not yet supported", "remove the [[joint]] sections");
         }
+        if root.has(&keys::INCLUDE) {
+            let remedy = "remove include and write the [[body]] sections of the other file here";
+            root.error(&keys::INCLUDE, "a scene without a folder cannot include files", remedy);
+        }
         root.reject_unknown_keys();
-        Self { root, world, bodies, pairs, tool, hand }
+        let rows = rows(&bodies, &templates, &repeats);
+        let entries = entries(&bodies, &repeats);
+        Self { root, about, world, bodies, templates, repeats, rows, entries, pairs, tool, hand }
+    }
+
+    fn about(&self) -> About {
+        self.about.clone()
     }
 
     fn describe(&self) -> SceneDescription {
-        if self.bodies.is_empty() && !self.root.has(&keys::BODY) {
+        let is_empty = self.bodies.is_empty() && self.repeats.is_empty();
+        if is_empty && !self.root.has(&keys::BODY) && !self.root.has(&keys::REPEAT) {
             let remedy = "write [[body]] with a name and a shape, as `hapticd new scene NAME` does";
             self.root.error(&keys::BODY, "a scene needs at least one body", remedy);
         }
-        let bodies = self.bodies.iter().filter_map(body).collect();
+        if let Some(first) = self.bodies.get(keys::MAX_BODIES) {
+            let problem =
+                format!("a scene has at most {} bodies; this file has {}", keys::MAX_BODIES, self.bodies.len());
+            first.error(&keys::NAME, problem, "remove this [[body]] and those after it");
+        }
+        let bodies = self.entries.iter().flat_map(|entry| self.bodies_of(*entry)).collect();
         let pairs = self.pairs.iter().filter_map(pair).collect();
         let tool = self.tool.is_present().then(|| tool(&self.tool)).flatten();
         SceneDescription { bodies, pairs, tool, ..world(&self.world) }
+    }
+
+    fn bodies_of(&self, entry: Entry) -> Vec<BodyDescription> {
+        match entry {
+            Entry::Body(index) => body::body(&self.bodies[index]).into_iter().collect(),
+            Entry::Repeat(index) => self.rows[index].copies.clone(),
+        }
+    }
+
+    /// Returns the section that a body of the scene comes from, by the index of the body in the scene.
+    fn origin(&self, body: usize) -> Option<Entry> {
+        let mut end = 0;
+        self.entries.iter().copied().find(|entry| {
+            end += match *entry {
+                Entry::Body(_) => 1,
+                Entry::Repeat(index) => self.rows[index].copies.len(),
+            };
+            body < end
+        })
     }
 
     fn build(&self, description: &SceneDescription) -> Option<Scene> {
@@ -112,18 +185,31 @@ impl<'d> SceneSections<'d> {
     }
 
     fn overlap_error(&self, scene: &Scene, overlap: &Overlap) {
-        let [first, second] = [overlap.first, overlap.second].map(|body| &scene.bodies[body].name);
-        let problem = format!("`{second}` starts {:.2} mm inside `{first}`", overlap.depth_m * 1e3);
+        let [first, second] = [overlap.first, overlap.second].map(|body| &scene.bodies[body]);
         let depth_mm = overlap.depth_m * 1e3;
-        let remedy =
-            format!("move them apart by {depth_mm:.2} mm or more, or write layer = 1 so that they do not touch");
-        self.bodies[overlap.second].error(&keys::POSITION_M, problem, remedy);
+        let problem = format!("`{}` starts {depth_mm:.2} mm inside `{}`", second.name, first.name);
+        match [overlap.first, overlap.second].map(|body| self.origin(body)) {
+            [Some(Entry::Repeat(one)), Some(Entry::Repeat(other))] if one == other => {
+                let size_m = 2.0 * (second.reach_m + second.centre_m.norm());
+                let remedy = repeat::longer_step(self.rows[one].step_m, size_m);
+                self.repeats[one].error(&keys::STEP_M, problem, remedy);
+            }
+            origins => {
+                let layer = if second.layer == i32::MAX { second.layer - 1 } else { second.layer + 1 };
+                let remedy = format!("move them apart, or write layer = {layer} so that they do not touch");
+                match origins[1] {
+                    Some(Entry::Repeat(index)) => self.repeats[index].error(&keys::REPEAT_POSITION, problem, remedy),
+                    Some(Entry::Body(index)) => self.bodies[index].error(&keys::POSITION_M, problem, remedy),
+                    None => self.root.error(&keys::BODY, problem, remedy),
+                }
+            }
+        }
     }
 
     fn scene_error(&self, error: &SceneError) {
         let (section, key) = match error.place {
             Place::World(key) => (Some(&self.world), key),
-            Place::Body(index, key) => (self.bodies.get(index), key),
+            Place::Body(index, key) => (self.section_of_body(index, key), key),
             Place::Pair(index, key) => (self.pairs.get(index), key),
             Place::Tool(key) => (Some(&self.tool), key),
         };
@@ -134,6 +220,38 @@ impl<'d> SceneSections<'d> {
         };
         section.unwrap_or(&self.root).error_at(key, &error.problem, remedy);
     }
+
+    /// Returns the section that defines a key of a body of the scene: for a copy, its repeat or its template.
+    fn section_of_body(&self, body: usize, key: &str) -> Option<&Section<'d>> {
+        match self.origin(body)? {
+            Entry::Body(index) => self.bodies.get(index),
+            Entry::Repeat(index) if key == keys::REPEAT_NAME.name || key == keys::REPEAT_POSITION.name => {
+                self.repeats.get(index)
+            }
+            Entry::Repeat(index) => self.templates.get(self.rows[index].template),
+        }
+    }
+}
+
+/// Reads the repeats. Together with the bodies, they make at most [`keys::MAX_BODIES`] bodies.
+fn rows(bodies: &[Section<'_>], templates: &[Section<'_>], repeats: &[Section<'_>]) -> Vec<Repeat> {
+    let templates = repeat::templates(templates);
+    let mut room = keys::MAX_BODIES.saturating_sub(bodies.len());
+    let read = |section| {
+        let row = repeat::repeat(section, &templates, room);
+        room -= row.copies.len();
+        row
+    };
+    repeats.iter().map(read).collect()
+}
+
+/// Returns the bodies and repeats in file order, which is the order of the bodies in the scene.
+fn entries(bodies: &[Section<'_>], repeats: &[Section<'_>]) -> Vec<Entry> {
+    let bodies = bodies.iter().enumerate().map(|(index, section)| (section.start(), Entry::Body(index)));
+    let repeats = repeats.iter().enumerate().map(|(index, section)| (section.start(), Entry::Repeat(index)));
+    let mut entries: Vec<_> = bodies.chain(repeats).collect();
+    entries.sort_by_key(|(start, _)| *start);
+    entries.into_iter().map(|(_, entry)| entry).collect()
 }
 
 /// Returns the remedy for an unknown name of a body: the line with the name that was probably meant, or with one that
@@ -178,93 +296,6 @@ fn world(section: &Section<'_>) -> SceneDescription {
     }
     section.reject_unknown_keys();
     description
-}
-
-fn body(section: &Section<'_>) -> Option<BodyDescription> {
-    if !section.is_present() {
-        return None;
-    }
-    section.is_incomplete();
-    let (name, shape) = (section.text(&keys::NAME), shape(section));
-    let body = BodyDescription {
-        fixed: section.flag(&keys::FIXED),
-        position_m: section.vector(&keys::POSITION_M),
-        angle_rad: section.number(&keys::ANGLE_RAD),
-        rounding_m: section.number(&keys::ROUNDING),
-        density_kg_per_m2: section.number(&keys::DENSITY),
-        mass_kg: section.optional_number(&keys::MASS),
-        inertia_kg_m2: section.optional_number(&keys::INERTIA),
-        friction: section.number(&keys::FRICTION),
-        restitution: section.number(&keys::RESTITUTION),
-        velocity_m_per_s: section.vector(&keys::VELOCITY_M_PER_S),
-        angular_velocity_rad_per_s: section.number(&keys::SPIN),
-        layer: section.whole(&keys::LAYER) as i32,
-        colour: colour(section),
-        ..BodyDescription::new("", ShapeDescription::Disc { radius_m: 0.0 })
-    };
-    section.reject_unknown_keys();
-    if section.has(&keys::MASS) && section.has(&keys::DENSITY) {
-        let problem = "is given besides mass_kg, which overrides it";
-        section.error(&keys::DENSITY, problem, "remove mass_kg or density_kg_per_m2");
-    }
-    Some(BodyDescription { name: name?.to_owned(), shape: shape?, ..body })
-}
-
-fn colour(section: &Section<'_>) -> String {
-    let default = keys::COLOUR.example_text().trim_matches('"').to_owned();
-    let Some(text) = section.text(&keys::COLOUR) else { return default };
-    let digits = text.strip_prefix('#').unwrap_or_default();
-    if digits.len() != 6 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let remedy = format!("write # and six hexadecimal digits, e.g. write {}", keys::COLOUR.example_line());
-        section.error(&keys::COLOUR, format!("is not a colour: {text:?}"), remedy);
-    }
-    text.to_owned()
-}
-
-fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
-    if !body.has(&keys::SHAPE) {
-        return None;
-    }
-    let section = body.section(&keys::SHAPE);
-    if !section.is_present() {
-        return None;
-    }
-    let shapes = [disc(&section), box_shape(&section), polygon(&section), capsule(&section)];
-    let has_unknown = section.reject_unknown_keys();
-    let names = keys::SHAPE_SECTION.names().join(", ");
-    let remedy = format!("write {}; a shape has one of {names}", keys::SHAPE.example_line());
-    match keys::SHAPE_SECTION.keys.iter().filter(|key| section.has(key)).count() {
-        1 => {}
-        // The misspelt outline key has already been reported.
-        0 if has_unknown => {}
-        0 => body.error(&keys::SHAPE, "has no outline", remedy),
-        _ => body.error(&keys::SHAPE, "has more than one outline", remedy),
-    }
-    shapes.into_iter().flatten().next()
-}
-
-fn disc(section: &Section<'_>) -> Option<ShapeDescription> {
-    section.optional_number(&keys::DISC_RADIUS).map(|radius_m| ShapeDescription::Disc { radius_m })
-}
-
-fn box_shape(section: &Section<'_>) -> Option<ShapeDescription> {
-    section.optional_vector(&keys::BOX).map(|size_m| ShapeDescription::Box { size_m })
-}
-
-fn polygon(section: &Section<'_>) -> Option<ShapeDescription> {
-    section.points(&keys::POLYGON).map(|corners_m| ShapeDescription::Polygon { corners_m })
-}
-
-fn capsule(section: &Section<'_>) -> Option<ShapeDescription> {
-    let capsule = section.section(&keys::CAPSULE);
-    if !capsule.is_present() {
-        return None;
-    }
-    capsule.is_incomplete();
-    let length_m = capsule.number(&keys::CAPSULE_LENGTH);
-    let radius_m = capsule.number(&keys::CAPSULE_RADIUS);
-    capsule.reject_unknown_keys();
-    Some(ShapeDescription::Capsule { length_m, radius_m })
 }
 
 fn pair(section: &Section<'_>) -> Option<PairDescription> {
