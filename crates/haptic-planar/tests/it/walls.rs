@@ -64,6 +64,34 @@ fn a_tool_does_not_catch_on_the_joints_of_a_straight_wall() {
     }
 }
 
+#[test]
+fn a_disc_rolling_freely_over_joints_keeps_its_speed() {
+    let line = [0.0, 0.013, 0.044, 0.048, 0.07, 0.0771, 0.13, 0.2, 0.2093, 0.3, 0.4].map(|x| [x, 0.0]);
+    let mut wheel = with(body("disc", disc(0.01), 0.03, 0.015), 0.1, FRICTION, 0.2);
+    (wheel.velocity_m_per_s.x, wheel.angular_velocity_rad_per_s) = (0.3, -30.0);
+    let ground = with(fixed("walls", walls(&line, 0.01, false), 0.0, 0.0), 1.0, FRICTION, 0.2);
+    let mut lab = Lab::new(&scene(9.81, vec![ground, wheel], None));
+    lab.run_s(1.1);
+    let disc = lab.body("disc");
+    assert_below("speed lost, m/s", (disc.velocity_m_per_s - vector![0.3, 0.0]).norm(), 1e-9);
+    assert_below("height off, m", (disc.centre_m.y - 0.015).abs(), 1e-6);
+}
+
+#[test]
+fn every_joint_is_a_seam() {
+    let line = [[-0.04, 0.0], [0.0, 0.0], [0.04, 0.03], [0.04, -0.03], [0.07, -0.03], [0.05, -0.045]];
+    for (closed, fixed) in [(false, true), (true, true), (false, false)] {
+        let body = BodyDescription { fixed, ..body("walls", walls(&line, 0.004, closed), 0.1, 0.2) };
+        let scene = Lab::new(&scene(0.0, vec![body], None)).scene;
+        let covered = scene.pieces.iter().map(|piece| piece.seams.as_ref().map_or(0, |seams| seams.internal_edges));
+        let covered: u32 = covered.map(u16::count_ones).sum();
+        // A mitre covers an edge of each neighbour, a filling its own two edges and one of each neighbour.
+        let (joints, fillings) = (4 + 2 * u32::from(closed), scene.pieces.len() as u32 - 5 - u32::from(closed));
+        assert!(fillings > 0);
+        assert_eq!(covered, 2 * joints + 2 * fillings, "closed: {closed}, fixed: {fixed}");
+    }
+}
+
 /// Leads the hand along a path that lies inside the walls, several times round; `check` gets the normal force.
 fn lead_round(lab: &mut Lab, path: &[[f64; 2]], rounds: usize, mut check: impl FnMut(f64)) {
     for &to in std::iter::repeat_n(path, rounds).flatten() {
