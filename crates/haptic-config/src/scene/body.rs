@@ -39,8 +39,7 @@ pub fn pattern<'d>(section: &Section<'d>, name: &'static Key) -> (Option<&'d str
     section.reject_unknown_keys();
     if section.has(&keys::MASS) && section.has(&keys::DENSITY) {
         let problem = "is given besides mass_kg, which overrides it";
-        let remedy = format!("write {} or {}, not both", keys::MASS.example_line(), keys::DENSITY.example_line());
-        section.error(&keys::DENSITY, problem, remedy);
+        section.error(&keys::DENSITY, problem, "remove mass_kg or density_kg_per_m2");
     }
     (name, shape.map(|shape| BodyDescription { shape, ..body }))
 }

@@ -246,7 +246,8 @@ fn check_growth(at: &At, outline: &[Vector2<f64>], rounding_m: f64) -> Result<()
     }
     let near = outline[growth.edge];
     let problem = format!("rounding by {rounding_m:?} m fills up the outline near ({:?}, {:?})", near.x, near.y);
-    let remedy = format!("write rounding_m = {:?}; the limit of this outline is {:?} m", 0.5 * growth.max_m, growth.max_m);
+    let remedy =
+        format!("write rounding_m = {:?}; the limit of this outline is {:?} m", 0.5 * growth.max_m, growth.max_m);
     at.fail("rounding_m", problem, &remedy)
 }
 

@@ -75,7 +75,10 @@ fn check_warns_outside_the_envelope_and_only_there() {
     };
     let all = warnings("s.toml", 6000.0);
     assert!(all.contains("\\\"heavy\\\" is 250 times as heavy as \\\"light\\\": above 100"), "{all}");
-    assert!(all.contains("coupling.stiffness_n_per_m: 6000.0 N/m is unusual; usual values are from 1 to 5000"), "{all}");
+    assert!(
+        all.contains("coupling.stiffness_n_per_m: 6000.0 N/m is unusual; usual values are from 1 to 5000"),
+        "{all}"
+    );
     assert_eq!(warnings("good.toml", 5000.0), "null");
 }
 
