@@ -45,3 +45,4 @@ pub mod section;
 pub mod setup;
 pub mod source;
 pub mod stability;
+mod toml_value;

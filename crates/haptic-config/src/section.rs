@@ -4,9 +4,10 @@
 //! they report a problem to the document and return the default, so that one pass finds every mistake.
 
 use crate::error::{FileErrors, Problem};
-use crate::keys::{Default, Key, Limits, SectionSpec, Value, toml_number};
+use crate::keys::{Default, Key, Limits, PATH_TIME, SectionSpec, Value, toml_number};
 use crate::remedy;
-use crate::source::Source;
+use crate::source::{LineStarts, Source};
+use crate::toml_value::{describe, number_of, quoted, text_of, whole_of};
 use haptic_coupling::key::Key as Setting;
 use nalgebra::Vector2;
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use toml::de::{DeTable, DeValue};
 /// A parsed file with the problems and warnings found so far.
 pub struct Document<'s> {
     source: &'s Source,
+    lines: LineStarts,
     spec: &'static SectionSpec,
     root: Spanned<DeTable<'s>>,
     problems: RefCell<Vec<(usize, Problem)>>,
@@ -31,7 +33,8 @@ impl<'s> Document<'s> {
     /// If the text is not TOML.
     pub fn parse(source: &'s Source, spec: &'static SectionSpec) -> Result<Self, FileErrors> {
         let root = DeTable::parse(&source.text).map_err(|error| not_toml(source, &error))?;
-        Ok(Self { source, spec, root, problems: RefCell::default(), warnings: RefCell::default() })
+        let lines = LineStarts::new(source.text.as_bytes());
+        Ok(Self { source, lines, spec, root, problems: RefCell::default(), warnings: RefCell::default() })
     }
 
     /// Returns the top level as a section.
@@ -74,8 +77,8 @@ impl<'s> Document<'s> {
     }
 
     fn problem(&self, offset: usize, key: String, problem: String, remedy: String) -> Problem {
-        let (file, position) = self.source.locate(offset);
-        Problem { key, ..Problem::at(&file, position, problem, remedy) }
+        let position = self.lines.position(self.source.text.as_bytes(), offset);
+        Problem { key, ..Problem::at(&self.source.name, position, problem, remedy) }
     }
 }
 
@@ -362,8 +365,7 @@ impl<'d> Section<'d> {
     /// Returns the location of the key of the given name, as [`Self::location`] does.
     pub fn location_of(&self, key: &str) -> Problem {
         let span = self.find(key).map_or(self.span.clone(), Spanned::span);
-        let (file, position) = self.document.source.locate(span.start);
-        Problem { key: self.path_of(key), ..Problem::at(&file, position, "", "") }
+        self.document.problem(span.start, self.path_of(key), String::new(), String::new())
     }
 
     fn get(&self, key: &'static Key) -> Option<TomlValue<'d>> {
@@ -389,11 +391,21 @@ impl<'d> Section<'d> {
         self.report(key, value, problem, format!("write {}", key.example_line()));
     }
 
-    /// Returns a number if it is accepted, and warns if it is unusual. `remedy` returns the remedy for a number, or for
-    /// something that is not a number.
+    /// Returns a number of a key if it is accepted, and warns if it is unusual. `remedy` returns the remedy for a number,
+    /// or for something that is not a number.
     fn check_number(
         &self,
         key: &'static Key,
+        value: TomlValue<'_>,
+        remedy: &dyn Fn(Option<f64>) -> String,
+    ) -> Option<f64> {
+        self.check_within(key, key.limits().expect("a key with numbers"), value, remedy)
+    }
+
+    fn check_within(
+        &self,
+        key: &'static Key,
+        Limits { accepted, recommended }: Limits,
         value: TomlValue<'_>,
         remedy: &dyn Fn(Option<f64>) -> String,
     ) -> Option<f64> {
@@ -402,7 +414,6 @@ impl<'d> Section<'d> {
             self.report(key, value, problem, remedy(None));
             return None;
         };
-        let Limits { accepted, recommended } = key.limits().expect("a key with numbers");
         let violation = accepted.violation(number);
         if let Some(problem) = violation {
             self.report(key, value, problem, remedy(Some(number)));
@@ -445,7 +456,10 @@ impl<'d> Section<'d> {
         let remedy = |number: Option<f64>| remedy::for_row(key, number);
         match row.get_ref().as_array() {
             Some(entries) if entries.len() == length => {
-                let numbers: Vec<_> = entries.iter().map(|entry| self.check_number(key, entry, &remedy)).collect();
+                let limits =
+                    |column| if length == 3 && column == 0 { PATH_TIME } else { key.limits().unwrap_or(PATH_TIME) };
+                let check = |(column, entry)| self.check_within(key, limits(column), entry, &remedy);
+                let numbers: Vec<_> = entries.iter().enumerate().map(check).collect();
                 numbers.into_iter().collect()
             }
             _ => {
@@ -464,37 +478,4 @@ fn default_number(key: &Key) -> f64 {
         Default::Number(number) => number(),
         _ => key.example.parse().unwrap_or_default(),
     }
-}
-
-fn number_of(value: &DeValue<'_>) -> Option<f64> {
-    match value {
-        DeValue::Float(float) => float.as_str().parse().ok(),
-        DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().parse().ok(),
-        DeValue::Integer(_) => whole_of(value).map(|whole| whole as f64),
-        _ => None,
-    }
-}
-
-fn whole_of(value: &DeValue<'_>) -> Option<i64> {
-    value.as_integer().and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok())
-}
-
-fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
-    value.get_ref().as_str().map(str::to_owned)
-}
-
-fn describe(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("the text {text:?}"),
-        DeValue::Integer(integer) => integer.to_string(),
-        DeValue::Float(float) => float.to_string(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        DeValue::Datetime(date) => format!("the date {date}"),
-        DeValue::Array(entries) => format!("a list of {}", entries.len()),
-        DeValue::Table(_) => "a table".to_owned(),
-    }
-}
-
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }

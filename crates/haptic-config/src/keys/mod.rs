@@ -223,6 +223,9 @@ impl SectionSpec {
     }
 }
 
+/// Limits of the times in the first column of a path, s. The limits of its key are those of the positions.
+pub const PATH_TIME: Limits = Limits { accepted: Range::within(1e7), recommended: Range::up_to(86_400.0) };
+
 /// Formats a number as TOML, with a decimal point or an exponent.
 pub fn toml_number(number: f64) -> String {
     let text = Decimal(number).to_string();
