@@ -50,3 +50,4 @@ pub mod setup;
 pub mod source;
 pub mod stability;
 pub mod starter;
+mod toml_value;

@@ -26,6 +26,8 @@ pub struct Profile {
     pub device: Reference,
     /// Gains of the coupling between hand and tool.
     pub coupling: Gains,
+    /// Locations of the gains in the profile.
+    pub coupling_at: GainLocations,
     /// Mapping from the device frame to the world frame.
     pub mapping: MappingSettings,
     /// Limits that protect the hand and the device.
@@ -51,6 +53,15 @@ pub struct Reference {
     pub folder: Option<PathBuf>,
     /// Location of the key in the profile; `None` if the name comes from a flag or a default.
     location: Option<Problem>,
+}
+
+/// Locations of the linear gains in a profile, as problems without a description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GainLocations {
+    /// Location of `stiffness_n_per_m`.
+    pub stiffness: Problem,
+    /// Location of `damping_n_s_per_m`.
+    pub damping: Problem,
 }
 
 /// Limits that protect the hand and the device: the keys of `[safety]`.
@@ -165,6 +176,12 @@ impl Reference {
         position.map(|position| format!("{file}:{}:{}", position.line, position.column))
     }
 
+    /// Returns a problem of the file or built-in, at the key that names it if the name comes from a profile.
+    pub fn problem(&self, problem: String, remedy: String) -> Problem {
+        let location = self.location.clone().unwrap_or_else(|| Problem::in_file(&self.name, "", ""));
+        Problem { problem, remedy, ..location }
+    }
+
     fn locate(&self, errors: FileErrors) -> FileErrors {
         let Some(location) = &self.location else { return errors };
         let locate_one = |inner: Problem| {
@@ -181,10 +198,12 @@ impl Reference {
 fn profile(root: &Section<'_>, source: &Source) -> Profile {
     let safety_section = root.section(&keys::SAFETY);
     let safety = protection(&safety_section);
+    let coupling_section = root.section(&keys::COUPLING);
     let profile = Profile {
         scene: reference(root, &keys::SCENE, source),
         device: reference(root, &keys::DEVICE, source),
-        coupling: coupling(&root.section(&keys::COUPLING)),
+        coupling: coupling(&coupling_section),
+        coupling_at: GainLocations::new(&coupling_section),
         mapping: mapping(&root.section(&keys::MAPPING)),
         simulation_only: SimulationOnlySettings::new(&safety_section, &safety.limits),
         safety,
@@ -203,6 +222,13 @@ fn reference(root: &Section<'_>, key: &'static Key, source: &Source) -> Referenc
         Some(name) => {
             Reference { name: name.to_owned(), folder: source.folder.clone(), location: Some(root.location(key)) }
         }
+    }
+}
+
+impl GainLocations {
+    fn new(section: &Section<'_>) -> Self {
+        let location = |name| Problem { key: format!("coupling.{name}"), ..section.location_of(name) };
+        Self { stiffness: location("stiffness_n_per_m"), damping: location("damping_n_s_per_m") }
     }
 }
 

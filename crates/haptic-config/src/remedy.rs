@@ -172,7 +172,7 @@ fn best(name: &str, section: &SectionSpec, root: &'static SectionSpec) -> Option
         section.keys.iter().filter_map(|key| key.section()).flat_map(SectionSpec::all).collect();
     let fit = |key: &'static Key, home: &'static SectionSpec| {
         let (is_here, is_inside) = (std::ptr::eq(home, section), inside.iter().any(|spec| std::ptr::eq(*spec, home)));
-        let (is_meant, slips) = (is_meant(name, key), distance(name, key.name));
+        let (is_meant, slips) = (is_meant(name, key), slips(name, key));
         let is_near = slips <= allowed_slips(name);
         match () {
             () if is_here && is_meant => Some(Fit::Here),
@@ -187,6 +187,11 @@ fn best(name: &str, section: &SectionSpec, root: &'static SectionSpec) -> Option
     let all = homes.into_iter().flat_map(|home| home.keys.iter().map(move |key| (*key, home)));
     let fitting = all.filter_map(|(key, home)| Some((fit(key, home)?, key, home)));
     fitting.min_by_key(|(fit, ..)| *fit).map(|(_, key, home)| (key, home))
+}
+
+/// Returns the number of letters by which a word differs from a key, or from the key without its unit.
+fn slips(word: &str, key: &Key) -> usize {
+    distance(word, key.name).min(distance(word, Unit::quantity(key.name)))
 }
 
 /// Whether a word names the quantity of a key: without its unit, with another unit, or by another word.
@@ -261,6 +266,7 @@ mod tests {
             ("radius", "0.02", body, "did you mean disc_radius_m? write shape = { disc_radius_m = 0.02 }"),
             ("color", "\"red\"", body, "did you mean colour? write colour = \"#8899aa\""),
             ("fricton", "0.4", body, "did you mean friction? write friction = 0.4"),
+            ("masss", "0.2", body, "did you mean mass_kg? write mass_kg = 0.2"),
             ("Fixed", "true", body, "did you mean fixed? write fixed = true"),
             ("gravity_m_per_s2", "[0.0, 0.0]", body, "it belongs in [world]: write gravity_m_per_s2 = [0.0, 0.0]"),
             ("bodies", "3", &scene::SCENE, "did you mean body? write [[body]]"),

@@ -3,13 +3,12 @@
 //! A [`Section`] reads only keys of its [`SectionSpec`], which defines types, limits and defaults. Getters never fail:
 //! they report a problem to the document and return the default, so that one pass finds every mistake.
 
-mod value;
-
 use crate::error::{FileErrors, Problem};
 use crate::keys::scene::TIME;
 use crate::keys::{Default, Key, Limits, SectionSpec, Value, toml_number};
 use crate::remedy;
-use crate::source::Source;
+use crate::source::{LineStarts, Source};
+use crate::toml_value::{describe, number_of, quoted, text_of, whole_of};
 use haptic_coupling::key::Key as Setting;
 use nalgebra::Vector2;
 use std::cell::RefCell;
@@ -17,11 +16,11 @@ use std::fmt::Display;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use value::{describe, number_of, quoted, text_of, whole_of};
 
 /// A parsed file with the problems and warnings found so far.
 pub struct Document<'s> {
     source: &'s Source,
+    lines: LineStarts,
     spec: &'static SectionSpec,
     root: Spanned<DeTable<'s>>,
     problems: RefCell<Vec<(usize, Problem)>>,
@@ -35,7 +34,8 @@ impl<'s> Document<'s> {
     /// If the text is not TOML.
     pub fn parse(source: &'s Source, spec: &'static SectionSpec) -> Result<Self, FileErrors> {
         let root = DeTable::parse(&source.text).map_err(|error| not_toml(source, &error))?;
-        Ok(Self { source, spec, root, problems: RefCell::default(), warnings: RefCell::default() })
+        let lines = LineStarts::new(source.text.as_bytes());
+        Ok(Self { source, lines, spec, root, problems: RefCell::default(), warnings: RefCell::default() })
     }
 
     /// Returns the top level as a section.
@@ -78,7 +78,7 @@ impl<'s> Document<'s> {
     }
 
     fn problem(&self, offset: usize, key: String, problem: String, remedy: String) -> Problem {
-        Problem { key, ..Problem::located(self.source.locate(offset), problem, remedy) }
+        Problem { key, ..Problem::located(self.source.locate_by(&self.lines, offset), problem, remedy) }
     }
 }
 
@@ -423,8 +423,8 @@ impl<'d> Section<'d> {
         self.report(key, value, problem, format!("write {}", key.example_line()));
     }
 
-    /// Returns a number if it is accepted, and warns if it is unusual. `remedy` returns the remedy for a number, or for
-    /// something that is not a number.
+    /// Returns a number of a key if it is accepted, and warns if it is unusual. `remedy` returns the remedy for a number,
+    /// or for something that is not a number.
     fn check_number(
         &self,
         key: &'static Key,

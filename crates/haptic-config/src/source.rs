@@ -67,12 +67,20 @@ impl Source {
 
     /// Returns the file that a byte offset belongs to, and the line and column there.
     pub fn locate(&self, offset: usize) -> Location {
+        self.locate_by(&LineStarts::new(self.text.as_bytes()), offset)
+    }
+
+    /// Does what [`Self::locate`] does, with the lines of the text. Each part starts with a line.
+    pub fn locate_by(&self, lines: &LineStarts, offset: usize) -> Location {
         let text = self.text.as_bytes();
-        let Some(part) = self.parts.iter().rev().find(|part| part.start <= offset) else {
-            return Location { file: self.name.clone(), position: position_in(text, offset), named_in: None };
-        };
-        let position = position_in(&text[part.start..], offset - part.start);
-        Location { file: part.name.clone(), position, named_in: Some(part.named_in.clone()) }
+        let Position { line, column } = lines.position(text, offset);
+        match self.parts.iter().rev().find(|part| part.start <= offset) {
+            None => Location { file: self.name.clone(), position: Position { line, column }, named_in: None },
+            Some(part) => {
+                let position = Position { line: line - lines.position(text, part.start).line + 1, column };
+                Location { file: part.name.clone(), position, named_in: Some(part.named_in.clone()) }
+            }
+        }
     }
 }
 
@@ -97,13 +105,30 @@ fn not_text(name: &str, error: &std::string::FromUtf8Error) -> FileErrors {
     Problem::at(name, position, "is not valid UTF-8 from here on", "save the file as UTF-8").into()
 }
 
-/// Returns the line and column of a byte offset. Columns count characters: UTF-8 continuation bytes are skipped.
+/// Byte offsets at which the lines of a text start. They make the search for a line logarithmic: a file can have a
+/// problem in every line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    /// Finds the lines of a text.
+    pub fn new(bytes: &[u8]) -> Self {
+        let ends = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n');
+        Self([0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect())
+    }
+
+    /// Returns the line and column of a byte offset in this text. Columns count characters: UTF-8 continuation bytes are
+    /// skipped.
+    pub fn position(&self, bytes: &[u8], offset: usize) -> Position {
+        let offset = offset.min(bytes.len());
+        let line = self.0.partition_point(|&start| start <= offset);
+        let start = self.0[line - 1];
+        Position { line, column: bytes[start..offset].iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1 }
+    }
+}
+
 fn position_in(bytes: &[u8], offset: usize) -> Position {
-    let before = &bytes[..offset.min(bytes.len())];
-    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let column = before[line_start..].iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1;
-    Position { line, column }
+    LineStarts::new(bytes).position(bytes, offset)
 }
 
 #[cfg(test)]

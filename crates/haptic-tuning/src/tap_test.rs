@@ -162,7 +162,7 @@ impl Swing {
     }
 }
 
-/// Returns safety settings that do not limit the force.
+/// Returns safety settings that do not limit the force: the largest that are accepted.
 fn bare() -> Safety {
     Safety {
         max_force_n: 1e6,

@@ -11,8 +11,7 @@ use haptic_planar::scene::description::{
 };
 use nalgebra::Vector2;
 
-/// Maximum number of bodies in a scene.
-pub const MAX_BODIES: usize = 10_000;
+pub use haptic_planar::scene::MAX_BODIES;
 
 /// Limits of positions, m.
 pub const POSITION: Limits = Limits::new(Range::within(1e3), Range::within(10.0));

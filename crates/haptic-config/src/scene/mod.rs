@@ -146,11 +146,6 @@ impl<'d> SceneSections<'d> {
             let remedy = "write [[body]] with a name and a shape, as `hapticd new scene NAME` does";
             self.root.error(&keys::BODY, "a scene needs at least one body", remedy);
         }
-        if let Some(first) = self.bodies.get(keys::MAX_BODIES) {
-            let problem =
-                format!("a scene has at most {} bodies; this file has {}", keys::MAX_BODIES, self.bodies.len());
-            first.error(&keys::NAME, problem, "remove this [[body]] and those after it");
-        }
         let bodies = self.entries.iter().flat_map(|entry| self.bodies_of(*entry)).collect();
         let pairs = self.pairs.iter().filter_map(pair).collect();
         let tool = self.tool.is_present().then(|| tool(&self.tool)).flatten();

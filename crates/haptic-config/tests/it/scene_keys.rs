@@ -88,7 +88,7 @@ fn the_same_bodies_written_out_are_the_same_scene() {
 fn wrong_templates_and_repeats_are_reported() {
     for (lines, expected) in [
         ("", "x.toml:4:1: repeat[0].count: is missing; write count = 8"),
-        ("count = 0", "x.toml:6:9: repeat[0].count: must be a whole number from 1 to 10000, got 0; write count = 8"),
+        ("count = 0", "x.toml:6:9: repeat[0].count: must be a whole number from 1 to 20000, got 0; write count = 8"),
         (
             "count = 3",
             "x.toml:4:1: repeat[0].step_m: `t2` starts 10.00 mm inside `t1`; write step_m = [0.0142, 0.0]\n\
@@ -106,8 +106,8 @@ fn wrong_templates_and_repeats_are_reported() {
              write step_m = [-0.5, -0.5]",
         ),
         (
-            "count = 2\nstep_m = [0.1, 0]\n[[repeat]]\ntemplate = \"t\"\ncount = 9999\nstep_m = [0.1, 0]",
-            "x.toml:10:9: repeat[1].count: with 9999 copies, the scene has more than 10000 bodies; write count = 9998",
+            "count = 2\nstep_m = [0.1, 0]\n[[repeat]]\ntemplate = \"t\"\ncount = 19999\nstep_m = [0.1, 0]",
+            "x.toml:10:9: repeat[1].count: with 19999 copies, the scene has more than 20000 bodies; write count = 19998",
         ),
         (
             "count = 2\nstep_m = [0.1, 0]\nname = \"a\"\n[[body]]\nname = \"a2\"\nshape = { disc_radius_m = 0.01 }",

@@ -13,6 +13,8 @@ pub mod seams;
 mod validate;
 pub mod walls;
 
+pub use build::MAX_BODIES;
+
 use crate::math::rotate;
 use crate::scene::description::{ImpactState, RestitutionLaw};
 use crate::scene::grid::Grid;

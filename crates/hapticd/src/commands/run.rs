@@ -1,6 +1,6 @@
 //! `hapticd run`: runs the loop in real time.
 
-use super::check::device_warnings;
+use super::check::warnings::device_warnings;
 use super::print_json;
 use crate::admission;
 use crate::cli::RunArguments;
@@ -14,6 +14,7 @@ use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use crate::viewer;
 use haptic_config::setup::Setup;
+use haptic_config::stability::Stability;
 use haptic_view::Listener;
 
 /// Runs the command.
@@ -42,6 +43,9 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     if let Some(text) = warning {
         tracing::warn!("{text}");
+    }
+    if let Some(unstable) = Stability::new(&setup).instability(&setup.profile.coupling_at) {
+        tracing::warn!("{unstable}");
     }
     let options = Options {
         input: arguments.input.clone(),

@@ -25,7 +25,7 @@ pub type Writer = fn(&Drawing) -> Result<Vec<u8>, Failure>;
 /// # Errors
 /// If the input is invalid or the picture cannot be written.
 pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
-    let writer = writer_for(&arguments.out)?;
+    let writer = writer_for("--out", &arguments.out)?;
     let content = content(arguments)?;
     let annotations = if arguments.no_names { Annotations::NoNames } else { Annotations::All };
     let picture = writer(&compose(&content, annotations))?;
@@ -46,19 +46,19 @@ fn write_png(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     png::write(drawing).map_err(|error| Failure::Runtime(error.to_string()))
 }
 
-/// Returns the writer for a file name extension.
+/// Returns the writer for the extension of the file that `flag` names.
 ///
 /// # Errors
 /// If the extension is neither `.svg` nor `.png`.
-pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
+pub fn writer_for(flag: &str, path: &Path) -> Result<Writer, Failure> {
     let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
     match extension.as_ref().and_then(|extension| extension.to_str()) {
         Some("svg") => Ok(write_svg),
         Some("png") => Ok(write_png),
         _ => {
             let right = path.with_extension("svg");
-            let problem = format!("--out {}: pictures are written as .svg or .png", path.display());
-            Err(Failure::BadInput(format!("{problem}; give --out {}", right.display())))
+            let problem = format!("{flag} {}: pictures are written as .svg or .png", path.display());
+            Err(Failure::BadInput(format!("{problem}; give {flag} {}", right.display())))
         }
     }
 }

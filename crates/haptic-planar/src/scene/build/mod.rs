@@ -1,5 +1,9 @@
 //! Construction of a scene from its description.
 
+mod limits;
+
+pub use limits::MAX_BODIES;
+
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +37,7 @@ impl Scene {
     /// Returns the first problem, with its location and the remedy.
     pub fn build(description: &SceneDescription) -> Result<Self, SceneError> {
         validate::world(description)?;
+        limits::bodies(description)?;
         let names = names(&description.bodies)?;
         let mut scene = Scene {
             gravity_m_per_s2: description.gravity_m_per_s2,
@@ -58,8 +63,10 @@ impl Scene {
         if let Some(tool) = scene.tool.filter(|_| description.tool.as_ref().is_some_and(|held| held.weightless)) {
             scene.bodies[tool.body].gravity_m_per_s2 = Vector2::zeros();
         }
+        limits::touching_fixed(&scene)?;
         fill_seams(&scene.bodies, &mut scene.pieces);
         index_pieces(&mut scene);
+        limits::near_pairs(&scene)?;
         Ok(scene)
     }
 }

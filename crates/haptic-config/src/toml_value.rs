@@ -1,9 +1,9 @@
-//! TOML values in the terms of the parsers and their messages.
+//! Single values of a file.
 
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// Returns a number, also if it is written as an integer; `None` for anything else.
+/// Returns a number; `None` for anything else.
 pub fn number_of(value: &DeValue<'_>) -> Option<f64> {
     match value {
         DeValue::Float(float) => float.as_str().parse().ok(),
@@ -13,7 +13,7 @@ pub fn number_of(value: &DeValue<'_>) -> Option<f64> {
     }
 }
 
-/// Returns an integer in any base; `None` for anything else.
+/// Returns an integer; `None` for anything else.
 pub fn whole_of(value: &DeValue<'_>) -> Option<i64> {
     value.as_integer().and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok())
 }
@@ -23,7 +23,7 @@ pub fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
     value.get_ref().as_str().map(str::to_owned)
 }
 
-/// Describes a value in a message.
+/// Describes a value in an error.
 pub fn describe(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("the text {text:?}"),
@@ -36,7 +36,7 @@ pub fn describe(value: &DeValue<'_>) -> String {
     }
 }
 
-/// Returns names in quotes, with commas.
+/// Lists names in quotation marks.
 pub fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
