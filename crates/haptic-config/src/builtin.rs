@@ -24,7 +24,7 @@ pub static PROFILES: Library = Library { kind: "profile", entries: PROFILE_FILES
 pub static DEVICES: Library = Library { kind: "device", entries: DEVICE_FILES };
 
 impl Library {
-    /// Opens a built-in or, if there is none with that name, a file. Relative paths refer to `folder`. Built-ins take
+    /// Opens a built-in or, if there is none with that name, a file, without the files that it includes. Relative paths refer to `folder`. Built-ins take
     /// precedence, so that the same command means the same in every folder; `./word` always names a file.
     ///
     /// # Errors
@@ -44,12 +44,21 @@ impl Library {
     /// Returns the built-in with the given name, if any.
     pub fn built_in(&self, name: &str) -> Option<Source> {
         let (_, text) = self.entries.iter().find(|(entry, _)| *entry == name)?;
-        Some(Source::in_memory(&format!("built-in {} '{name}'", self.kind), text))
+        Some(Source::in_memory(&format!("built-in {} '{name}'", self.kind), without_schema(text)))
     }
 
     fn unknown(&self, name: &str) -> FileErrors {
         let names: Vec<&str> = self.entries.iter().map(|(name, _)| *name).collect();
         let problem = format!("no such file, and no built-in {} of that name", self.kind);
         Problem::in_file(name, problem, format!("name a file or one of {}", names.join(", "))).into()
+    }
+}
+
+/// Returns the text of a shipped file without the line that names its schema, because a copy of the text in another
+/// folder would name a file that does not exist.
+fn without_schema(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#:schema ") => rest.trim_start_matches('\n'),
+        _ => text,
     }
 }

@@ -15,6 +15,9 @@ pub struct Problem {
     pub problem: String,
     /// Remedy; empty if there is none.
     pub remedy: String,
+    /// Location at which another file names this one; `None` if the user named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named_in: Option<String>,
 }
 
 /// A position in a text: line and column.
@@ -26,16 +29,41 @@ pub struct Position {
     pub column: usize,
 }
 
+/// A position in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Name of the file.
+    pub file: String,
+    /// Line and column in that file.
+    pub position: Position,
+    /// Location at which another file includes this one, if it is an included one.
+    pub named_in: Option<String>,
+}
+
 impl Problem {
     /// Creates a problem that concerns the whole file.
     pub fn in_file(file: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (problem, remedy) = (problem.into(), remedy.into());
-        Self { file: file.to_owned(), position: None, key: String::new(), problem, remedy }
+        Self { file: file.to_owned(), position: None, key: String::new(), problem, remedy, named_in: None }
     }
 
     /// Creates a problem at a position, without a key.
     pub fn at(file: &str, position: Position, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { position: Some(position), ..Self::in_file(file, problem, remedy) }
+    }
+
+    /// Creates a problem at a location, without a key.
+    pub fn located(location: Location, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let Location { file, position, named_in } = location;
+        Self { named_in, ..Self::at(&file, position, problem, remedy) }
+    }
+}
+
+impl Problem {
+    /// Returns the problem as text with its line and key but without the file, for a list of warnings about one file.
+    pub fn at_its_line(&self) -> String {
+        let line = self.position.map_or(String::new(), |position| format!("line {}: ", position.line));
+        format!("{line}{}: {}; {}", self.key, self.problem, self.remedy)
     }
 }
 
@@ -49,7 +77,10 @@ impl fmt::Display for Problem {
             write!(f, ": {}", self.key)?;
         }
         write!(f, ": {}", self.problem)?;
-        if self.remedy.is_empty() { Ok(()) } else { write!(f, "; {}", self.remedy) }
+        if !self.remedy.is_empty() {
+            write!(f, "; {}", self.remedy)?;
+        }
+        self.named_in.as_ref().map_or(Ok(()), |place| write!(f, " ({} is named in {place})", self.file))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Prescribed hand: a CSV file of times and positions in the device frame.
 
 use crate::error::{FileErrors, Position, Problem};
+use crate::keys::Range;
+use crate::keys::scene::{POSITION, TIME};
 use crate::kind::FileKind;
 use crate::source::Source;
 use haptic_device::Path;
@@ -27,8 +29,9 @@ fn load_hand(source: &Source) -> Result<Path, FileErrors> {
         rows.push(row);
     }
     // Numbers and times have been checked above, with line and column.
-    Path::new(rows, false)
-        .map_err(|_| Problem::in_file(&source.name, "has no rows", "write at least one row, e.g. 0.0,0.0,0.03").into())
+    Path::new(rows, false).map_err(|_| {
+        problem(source, 2, 1, "", "has no rows".to_owned(), "write at least one row, such as 0.0,0.0,0.03")
+    })
 }
 
 fn problem(source: &Source, line: usize, column: usize, key: &str, problem: String, remedy: &str) -> FileErrors {
@@ -54,7 +57,8 @@ fn row(source: &Source, line: usize, text: &str) -> Result<[f64; 3], FileErrors>
     let mut numbers = [0.0; 3];
     let mut column = 1;
     for (index, field) in fields.iter().enumerate() {
-        numbers[index] = number(field).map_err(|what| {
+        let range = if index == 0 { TIME.accepted } else { POSITION.accepted };
+        numbers[index] = number(field, range).map_err(|what| {
             let indent = field.chars().take_while(|character| character.is_whitespace()).count();
             problem(source, line, column + indent, HEADER[index], what, "write a finite number, e.g. 0.03")
         })?;
@@ -63,16 +67,16 @@ fn row(source: &Source, line: usize, text: &str) -> Result<[f64; 3], FileErrors>
     Ok(numbers)
 }
 
-fn number(field: &str) -> Result<f64, String> {
+fn number(field: &str, range: Range) -> Result<f64, String> {
     let number: f64 = field.trim().parse().map_err(|_| format!("is not a number: {:?}", field.trim()))?;
-    crate::rule::ANY.violation(number).map_or(Ok(number), Err)
+    range.violation(number).map_or(Ok(number), Err)
 }
 
 fn check_order(source: &Source, line: usize, before: Option<&[f64; 3]>, row: &[f64; 3]) -> Result<(), FileErrors> {
     match before {
         Some(before) if row[0] <= before[0] => {
             let what = format!("times must increase, but {} follows {}", row[0], before[0]);
-            Err(problem(source, line, 1, "t_s", what, "sort the rows by time"))
+            Err(problem(source, line, 1, "t_s", what, "write the rows in the order of time"))
         }
         _ => Ok(()),
     }
@@ -102,7 +106,7 @@ mod tests {
     fn errors_name_line_column_and_key() {
         assert!(error("").starts_with("hand.csv:1:1: the first line must name the columns"));
         assert!(error("t_s,x_m\n0,0\n").starts_with("hand.csv:1:1: the first line"));
-        assert!(error("t_s,x_m,y_m\n").starts_with("hand.csv: has no rows"));
+        assert!(error("t_s,x_m,y_m\n").starts_with("hand.csv:2:1: has no rows"));
         assert!(error("t_s,x_m,y_m\n0,0\n").starts_with("hand.csv:2:1: must have 3 numbers, has 2"));
         assert!(error("t_s,x_m,y_m\n0,0,0\n1, x,0\n").starts_with("hand.csv:3:4: x_m: is not a number: \"x\""));
         assert!(error("t_s,x_m,y_m\n0,0,nan\n").starts_with("hand.csv:2:5: y_m: must be a finite number"));

@@ -31,7 +31,7 @@ struct StartPiece<'s> {
 /// Returns at most `max` pairs of bodies that overlap by more than the permitted depth. Each pair is listed once; pairs
 /// are ordered by the later body.
 ///
-/// The pieces are sorted along x, so that only neighbours are compared.
+/// The pieces are sorted along x, so that only neighbours are compared, and only those whose boxes meet exactly.
 pub fn find(scene: &Scene, max: usize) -> Vec<Overlap> {
     let mut pieces: Vec<StartPiece<'_>> = scene.pieces.iter().map(|piece| start_piece(scene, piece)).collect();
     pieces.sort_by(|a, b| a.around.low.x.total_cmp(&b.around.low.x));
@@ -40,7 +40,7 @@ pub fn find(scene: &Scene, max: usize) -> Vec<Overlap> {
         for b in pieces[index + 1..]
             .iter()
             .take_while(|b| b.around.low.x <= a.around.high.x)
-            .filter(|b| may_touch(scene, a, b))
+            .filter(|b| a.around.meets(&b.around) && may_touch(scene, a, b))
         {
             let depth_m = depth_m(a, b);
             if depth_m > ALLOWED_M {

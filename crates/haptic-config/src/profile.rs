@@ -1,9 +1,10 @@
 //! Profile files: a scene, a device, and settings.
 
-use crate::builtin::{DEVICES, Library, SCENES};
+use crate::builtin::Library;
 use crate::error::{FileErrors, Problem};
+use crate::include;
+use crate::keys::{Key, profile as keys, toml_number};
 use crate::kind::FileKind;
-use crate::rule::{ANY, FIFTH_OF_A_TICK};
 use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_coupling::coupling::{GAIN_KEYS, Gains};
@@ -25,6 +26,8 @@ pub struct Profile {
     pub device: Reference,
     /// Gains of the coupling between hand and tool.
     pub coupling: Gains,
+    /// Locations of the gains in the profile.
+    pub coupling_at: GainLocations,
     /// Mapping from the device frame to the world frame.
     pub mapping: MappingSettings,
     /// Limits that protect the hand and the device.
@@ -37,6 +40,8 @@ pub struct Profile {
     pub view_listen: SocketAddr,
     /// Text of the profile.
     pub source: Source,
+    /// Warnings about unusual values.
+    pub warnings: Vec<Problem>,
 }
 
 /// A reference to a file or a built-in.
@@ -48,6 +53,15 @@ pub struct Reference {
     pub folder: Option<PathBuf>,
     /// Location of the key in the profile; `None` if the name comes from a flag or a default.
     location: Option<Problem>,
+}
+
+/// Locations of the linear gains in a profile, as problems without a description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GainLocations {
+    /// Location of `stiffness_n_per_m`.
+    pub stiffness: Problem,
+    /// Location of `damping_n_s_per_m`.
+    pub damping: Problem,
 }
 
 /// Limits that protect the hand and the device: the keys of `[safety]`.
@@ -76,7 +90,7 @@ impl SimulationOnlySettings {
     fn new(section: &Section<'_>, limits: &Safety) -> Self {
         let located = |rule: SimulationOnly| {
             let (problem, remedy) = (rule.problem.to_owned(), rule.remedy.to_owned());
-            (rule, Problem { problem, remedy, ..section.location(rule.key) })
+            (rule, Problem { problem, remedy, ..section.location_of(rule.key) })
         };
         Self(limits.simulation_only().map(located).collect())
     }
@@ -116,17 +130,10 @@ pub fn load(source: &Source) -> Result<Profile, FileErrors> {
 }
 
 fn load_profile(source: &Source) -> Result<Profile, FileErrors> {
-    let document = Document::parse(source)?;
+    let document = Document::parse(source, &keys::PROFILE)?;
     let profile = profile(&document.root(), source);
-    document.finish(Some(profile))
-}
-
-/// Returns the permitted top-level keys of profiles, for the test that compares them with the table in [`crate::kind`].
-#[cfg(test)]
-pub(crate) fn keys(empty: &Document<'_>) -> Vec<&'static str> {
-    let root = empty.root();
-    profile(&root, &Source::in_memory("", ""));
-    root.asked_keys()
+    let warnings = document.warnings();
+    document.finish(Some(Profile { warnings, ..profile }))
 }
 
 impl Reference {
@@ -148,9 +155,39 @@ impl Reference {
         library.open(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
     }
 
+    /// Opens the scene, with the files that it includes.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and if a file cannot be included.
+    pub fn open_scene(&self) -> Result<Source, FileErrors> {
+        include::open_scene(&self.name, self.folder.as_deref()).map_err(|errors| self.locate(errors))
+    }
+
+    /// Adds to errors of the file where the profile names it.
+    pub fn named_in(&self, errors: FileErrors) -> FileErrors {
+        let place = self.place();
+        let named = |problem: Problem| Problem { named_in: problem.named_in.or_else(|| place.clone()), ..problem };
+        FileErrors(errors.0.into_iter().map(named).collect())
+    }
+
+    /// Returns where the profile names the file; `None` if a flag names it.
+    fn place(&self) -> Option<String> {
+        let Problem { file, position, .. } = self.location.as_ref()?;
+        position.map(|position| format!("{file}:{}:{}", position.line, position.column))
+    }
+
+    /// Returns a problem of the file or built-in, at the key that names it if the name comes from a profile.
+    pub fn problem(&self, problem: String, remedy: String) -> Problem {
+        let location = self.location.clone().unwrap_or_else(|| Problem::in_file(&self.name, "", ""));
+        Problem { problem, remedy, ..location }
+    }
+
     fn locate(&self, errors: FileErrors) -> FileErrors {
         let Some(location) = &self.location else { return errors };
         let locate_one = |inner: Problem| {
+            if inner.position.is_some() {
+                return Problem { named_in: inner.named_in.or_else(|| self.place()), ..inner };
+            }
             let problem = format!("'{}': {}", inner.file, inner.problem);
             Problem { problem, remedy: inner.remedy, ..location.clone() }
         };
@@ -159,29 +196,39 @@ impl Reference {
 }
 
 fn profile(root: &Section<'_>, source: &Source) -> Profile {
-    let safety_section = root.section("safety");
+    let safety_section = root.section(&keys::SAFETY);
     let safety = protection(&safety_section);
+    let coupling_section = root.section(&keys::COUPLING);
     let profile = Profile {
-        scene: reference(root, "scene", SCENES.entries[0].0, source),
-        device: reference(root, "device", DEVICES.entries[0].0, source),
-        coupling: coupling(&root.section("coupling")),
-        mapping: mapping(&root.section("mapping")),
+        scene: reference(root, &keys::SCENE, source),
+        device: reference(root, &keys::DEVICE, source),
+        coupling: coupling(&coupling_section),
+        coupling_at: GainLocations::new(&coupling_section),
+        mapping: mapping(&root.section(&keys::MAPPING)),
         simulation_only: SimulationOnlySettings::new(&safety_section, &safety.limits),
         safety,
-        realtime: realtime(&root.section("realtime")),
-        view_listen: view(&root.section("view")),
+        realtime: realtime(&root.section(&keys::REALTIME)),
+        view_listen: view(&root.section(&keys::VIEW)),
         source: source.clone(),
+        warnings: Vec::new(),
     };
     root.reject_unknown_keys();
     profile
 }
 
-fn reference(root: &Section<'_>, key: &'static str, default: &str, source: &Source) -> Reference {
-    match root.text(key, default) {
-        None => Reference::from_flag(default),
+fn reference(root: &Section<'_>, key: &'static Key, source: &Source) -> Reference {
+    match root.text(key) {
+        None => Reference::from_flag(key.example_text().trim_matches('"')),
         Some(name) => {
             Reference { name: name.to_owned(), folder: source.folder.clone(), location: Some(root.location(key)) }
         }
+    }
+}
+
+impl GainLocations {
+    fn new(section: &Section<'_>) -> Self {
+        let location = |name| Problem { key: format!("coupling.{name}"), ..section.location_of(name) };
+        Self { stiffness: location("stiffness_n_per_m"), damping: location("damping_n_s_per_m") }
     }
 }
 
@@ -193,42 +240,39 @@ fn coupling(section: &Section<'_>) -> Gains {
 
 fn mapping(section: &Section<'_>) -> MappingSettings {
     let numbers = section.settings(&MAPPING_KEYS);
-    let mapping = MappingSettings {
-        offset_m: section.vector("offset_m", numbers.offset_m, ANY),
-        axis: axis(section),
-        rail: section.flag("rail", numbers.rail),
-        ..numbers
-    };
+    let (offset_m, rail) = (section.vector(&keys::OFFSET), section.flag(&keys::RAIL));
+    let mapping = MappingSettings { offset_m, axis: axis(section), rail, ..numbers };
     section.reject_unknown_keys();
     mapping
 }
 
 fn axis(section: &Section<'_>) -> Vector2<f64> {
-    let given = section.vector("axis", Vector2::x(), ANY);
-    given.try_normalize(f64::MIN_POSITIVE).unwrap_or_else(|| {
-        section.error("axis", "has no direction: its length is zero", "write e.g. axis = [1.0, 0.0]");
+    section.vector(&keys::AXIS).try_normalize(f64::MIN_POSITIVE).unwrap_or_else(|| {
+        let remedy = format!("write {}", keys::AXIS.example_line());
+        section.error(&keys::AXIS, "has no direction: its length is zero", remedy);
         Vector2::x()
     })
 }
 
 fn protection(section: &Section<'_>) -> Protection {
     let numbers = section.settings(&SAFETY_KEYS);
-    let passivity = section.choice("passivity", &Passivity::NAMES, numbers.passivity);
+    let passivity = section.choice(&keys::PASSIVITY, &Passivity::NAMES).unwrap_or(numbers.passivity);
     let limits = Safety { passivity, ..numbers };
     if let Err(KeyError { key, problem }) = limits.checked() {
-        section.error(key, problem, "write e.g. lost_after_s = 0.1");
+        let shorter = format!("write {} = {}", keys::STALE_AFTER.name, toml_number(limits.lost_after_s));
+        section.error_at(key, problem, shorter);
     }
     section.reject_unknown_keys();
-    Protection { limits, ramp_is_given: section.has("engage_ramp_s") }
+    Protection { limits, ramp_is_given: section.has(&keys::ENGAGE_RAMP) }
 }
 
 fn realtime(section: &Section<'_>) -> Realtime {
     let realtime = Realtime {
         rate_hz: rate_hz(section),
         cpu: cpu(section),
-        priority: section.whole("priority", 80, 1..=99) as u8,
-        lock_memory: section.flag("lock_memory", true),
-        wake_early_ns: (section.number("wake_early_s", 0.0, FIFTH_OF_A_TICK) * 1e9).round() as u64,
+        priority: section.whole(&keys::PRIORITY) as u8,
+        lock_memory: section.flag(&keys::LOCK_MEMORY),
+        wake_early_ns: (section.number(&keys::WAKE_EARLY) * 1e9).round() as u64,
     };
     section.reject_unknown_keys();
     realtime
@@ -236,31 +280,31 @@ fn realtime(section: &Section<'_>) -> Realtime {
 
 /// Reads the service rate, Hz. The tick is fixed at 1 ms, but a device can be served every n-th tick.
 fn rate_hz(section: &Section<'_>) -> u32 {
-    let rate = section.whole("rate_hz", 1000, 1..=1000);
+    let rate = section.whole(&keys::RATE);
     if 1000 % rate != 0 {
-        let remedy = "write e.g. 1000, 500, 250, 200, 125 or 100";
-        section.error("rate_hz", format!("{rate} Hz does not divide 1000 Hz"), remedy);
+        let divisor = (1..=rate).rev().find(|divisor| 1000 % divisor == 0).unwrap_or(1000);
+        section.error(&keys::RATE, format!("{rate} Hz does not divide 1000 Hz"), format!("write rate_hz = {divisor}"));
     }
     rate as u32
 }
 
 fn cpu(section: &Section<'_>) -> Option<u32> {
-    if section.text_is("cpu", "auto") {
+    if section.text_is(&keys::CPU, "auto") {
         return None;
     }
-    section.optional_whole("cpu", 1, 0..=1023).map(|cpu| cpu as u32)
+    section.optional_whole(&keys::CPU).map(|cpu| cpu as u32)
 }
 
 /// Default address of the viewer, `listen` in `[view]`.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8520);
 
 fn view(section: &Section<'_>) -> SocketAddr {
-    const DEFAULT: &str = "127.0.0.1:8520";
-    let text = section.text("listen", DEFAULT).unwrap_or(DEFAULT);
+    let text = section.text(&keys::LISTEN);
     section.reject_unknown_keys();
+    let Some(text) = text else { return DEFAULT_LISTEN };
     text.parse().unwrap_or_else(|_| {
-        let remedy = format!("write an address and a port, e.g. listen = \"{DEFAULT}\"");
-        section.error("listen", format!("is not an address: {text:?}"), remedy);
+        let remedy = format!("write an address and a port, e.g. write {}", keys::LISTEN.example_line());
+        section.error(&keys::LISTEN, format!("is not an address: {text:?}"), remedy);
         DEFAULT_LISTEN
     })
 }

@@ -61,7 +61,7 @@ impl fmt::Display for Proposals {
 }
 
 /// Rounds down to three significant digits, because rounding must not make a proposal stiffer.
-fn three_digits(value: f64) -> f64 {
+pub(crate) fn three_digits(value: f64) -> f64 {
     if !(value > 0.0 && value.is_finite()) {
         return value;
     }

@@ -1,9 +1,9 @@
 //! Setup of a session: profile, scene, device and hand, opened and checked.
 
-use crate::builtin::{DEVICES, PROFILES, SCENES};
+use crate::builtin::{DEVICES, PROFILES};
 use crate::error::{FileErrors, Problem};
 use crate::profile::{Profile, Reference};
-use crate::scene::SceneFile;
+use crate::scene::{About, SceneFile};
 use crate::source::Source;
 use crate::{device, hand, profile, scene};
 use haptic_coupling::model::WorstAxisModel;
@@ -24,6 +24,8 @@ pub struct Setup {
     pub profile: Profile,
     /// Loaded scene.
     pub scene: Scene,
+    /// Title and description of the scene.
+    pub about: About,
     /// Simulated hand of the scene.
     pub scene_hand: SceneHand,
     /// Whether the path of the scene's hand begins only after its idle time, because a user may guide the hand.
@@ -36,6 +38,8 @@ pub struct Setup {
     pub device_rate_hz: f64,
     /// Texts of the scene, device and hand files.
     pub sources: Sources,
+    /// Warnings about unusual values in the profile and the scene.
+    pub warnings: Vec<Problem>,
 }
 
 /// Texts of the files of a session, except the profile ([`Profile::source`]).
@@ -79,7 +83,7 @@ impl Setup {
     /// # Errors
     /// If the scene, device or hand file has problems; the error lists all of them.
     pub fn from_profile(profile: Profile, hand_file: Option<&Path>, kinds: Kinds) -> Result<Self, FileErrors> {
-        let scene = profile.scene.open(&SCENES);
+        let scene = profile.scene.open_scene();
         let device = profile.device.open(&DEVICES);
         let hand = hand_file.map(Source::read).transpose();
         match (scene, device, hand) {
@@ -98,12 +102,14 @@ impl Setup {
     /// # Errors
     /// If the text of the scene, device or hand file has problems; the error lists all of them.
     pub fn from_sources(profile: Profile, sources: Sources, kinds: Kinds) -> Result<Self, FileErrors> {
-        let (file, device) = (scene::load_file(&sources.scene), device::load(&sources.device, kinds));
+        let file = scene::load_file(&sources.scene).map_err(|errors| profile.scene.named_in(errors));
+        let device = device::load(&sources.device, kinds).map_err(|errors| profile.device.named_in(errors));
         let hand = sources.hand.as_ref().map(hand::load).transpose();
         match (file, device, hand) {
-            (Ok(SceneFile { scene, hand: scene_hand }), Ok(device), Ok(hand)) => {
+            (Ok(SceneFile { scene, about, hand: scene_hand, warnings }), Ok(device), Ok(hand)) => {
                 let (device_rate_hz, hand_waits) = (f64::INFINITY, false);
-                Self { profile, scene, scene_hand, hand_waits, device, hand, device_rate_hz, sources }
+                let warnings = [profile.warnings.clone(), warnings].concat();
+                Self { profile, scene, about, scene_hand, hand_waits, device, hand, device_rate_hz, sources, warnings }
                     .checked_for_hardware()
             }
             (file, device, hand) => Err(joined([file.err(), device.err(), hand.err()])),

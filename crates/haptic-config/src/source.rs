@@ -1,6 +1,6 @@
 //! Text of a file and its origin, with lookup of line and column by byte offset.
 
-use crate::error::{FileErrors, Position, Problem};
+use crate::error::{FileErrors, Location, Position, Problem};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -9,15 +9,28 @@ use std::path::{Path, PathBuf};
 /// 100 MB. Anything larger is a mistake, such as an endless device node.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The text of one file.
+/// The text of one file, followed by the texts of the files that it includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Path of the file; for a built-in file, a description such as `built-in scene 'table'`.
     pub name: String,
-    /// Contents of the file.
+    /// Contents of the file, then of the files that it includes: one TOML document.
     pub text: String,
     /// Folder for relative paths in the file; `None` for built-ins and texts in memory.
     pub folder: Option<PathBuf>,
+    /// Included files, in the order of their texts.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// The text of an included file as a part of a [`Source`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Byte offset at which the part starts in the text; it ends where the next one starts.
+    pub start: usize,
+    /// Path of the file.
+    pub name: String,
+    /// Location at which another file includes it.
+    pub named_in: String,
 }
 
 impl Source {
@@ -33,7 +46,8 @@ impl Source {
             return Err(Problem::in_file(&name, problem, "give a scene, profile, device or hand file").into());
         }
         let text = String::from_utf8(bytes).map_err(|error| not_text(&name, &error))?;
-        Ok(Self { name, text, folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()) })
+        let folder = Some(path.parent().unwrap_or(Path::new("")).to_owned());
+        Ok(Self { folder, ..Self::in_memory(&name, &text) })
     }
 
     /// Returns the path of the file; `None` for built-ins and texts in memory.
@@ -43,12 +57,30 @@ impl Source {
 
     /// Creates a source from a text that is not a file on disk.
     pub fn in_memory(name: &str, text: &str) -> Self {
-        Self { name: name.to_owned(), text: text.to_owned(), folder: None }
+        Self { name: name.to_owned(), text: text.to_owned(), folder: None, parts: Vec::new() }
     }
 
-    /// Returns the line and column of a byte offset.
-    pub fn position(&self, offset: usize) -> Position {
-        position_in(self.text.as_bytes(), offset)
+    /// Returns the names of the included files.
+    pub fn included(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().map(|part| Path::new(&part.name))
+    }
+
+    /// Returns the file that a byte offset belongs to, and the line and column there.
+    pub fn locate(&self, offset: usize) -> Location {
+        self.locate_by(&LineStarts::new(self.text.as_bytes()), offset)
+    }
+
+    /// Does what [`Self::locate`] does, with the lines of the text. Each part starts with a line.
+    pub fn locate_by(&self, lines: &LineStarts, offset: usize) -> Location {
+        let text = self.text.as_bytes();
+        let Position { line, column } = lines.position(text, offset);
+        match self.parts.iter().rev().find(|part| part.start <= offset) {
+            None => Location { file: self.name.clone(), position: Position { line, column }, named_in: None },
+            Some(part) => {
+                let position = Position { line: line - lines.position(text, part.start).line + 1, column };
+                Location { file: part.name.clone(), position, named_in: Some(part.named_in.clone()) }
+            }
+        }
     }
 }
 
@@ -73,13 +105,30 @@ fn not_text(name: &str, error: &std::string::FromUtf8Error) -> FileErrors {
     Problem::at(name, position, "is not valid UTF-8 from here on", "save the file as UTF-8").into()
 }
 
-/// Returns the line and column of a byte offset. Columns count characters: UTF-8 continuation bytes are skipped.
+/// Byte offsets at which the lines of a text start. They make the search for a line logarithmic: a file can have a
+/// problem in every line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    /// Finds the lines of a text.
+    pub fn new(bytes: &[u8]) -> Self {
+        let ends = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'\n');
+        Self([0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect())
+    }
+
+    /// Returns the line and column of a byte offset in this text. Columns count characters: UTF-8 continuation bytes are
+    /// skipped.
+    pub fn position(&self, bytes: &[u8], offset: usize) -> Position {
+        let offset = offset.min(bytes.len());
+        let line = self.0.partition_point(|&start| start <= offset);
+        let start = self.0[line - 1];
+        Position { line, column: bytes[start..offset].iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1 }
+    }
+}
+
 fn position_in(bytes: &[u8], offset: usize) -> Position {
-    let before = &bytes[..offset.min(bytes.len())];
-    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let column = before[line_start..].iter().filter(|&&byte| byte & 0xC0 != 0x80).count() + 1;
-    Position { line, column }
+    LineStarts::new(bytes).position(bytes, offset)
 }
 
 #[cfg(test)]
@@ -89,9 +138,9 @@ mod tests {
     #[test]
     fn columns_count_characters_and_lines_start_at_one() {
         let source = Source::in_memory("x", "a\nµß = 3\n");
-        assert_eq!(source.position(0), Position { line: 1, column: 1 });
-        let equals = source.text.find('=').unwrap();
-        assert_eq!(source.position(equals), Position { line: 2, column: 4 });
-        assert_eq!(source.position(10_000), Position { line: 3, column: 1 });
+        let position = |offset| source.locate(offset).position;
+        assert_eq!(position(0), Position { line: 1, column: 1 });
+        assert_eq!(position(source.text.find('=').unwrap()), Position { line: 2, column: 4 });
+        assert_eq!(position(10_000), Position { line: 3, column: 1 });
     }
 }

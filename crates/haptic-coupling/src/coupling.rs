@@ -8,8 +8,9 @@
 
 mod checkpoint;
 
-use crate::key::{Key, KeyError, ZERO_OR_MORE, check};
+use crate::key::{Key, KeyError, Number, Range, check};
 use haptic_planar::input::CouplingInput;
+use haptic_planar::scene::envelope::MAX_STIFFNESS_N_PER_M;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
@@ -46,18 +47,42 @@ impl Default for Gains {
     }
 }
 
-/// Keys of the table `[coupling]` of a profile.
+/// Numbers of the section `[coupling]` of a profile.
 pub const GAIN_KEYS: [Key<Gains>; 4] = [
-    Key { name: "stiffness_n_per_m", rule: ZERO_OR_MORE, field: |gains| &mut gains.stiffness_n_per_m },
-    Key { name: "damping_n_s_per_m", rule: ZERO_OR_MORE, field: |gains| &mut gains.damping_n_s_per_m },
     Key {
-        name: "angular_stiffness_n_m_per_rad",
-        rule: ZERO_OR_MORE,
+        number: Number {
+            name: "stiffness_n_per_m",
+            about: "Stiffness of the spring between the hand and the handle of the tool",
+            accepted: Range::up_to(1e6),
+            recommended: Range::new(1.0, MAX_STIFFNESS_N_PER_M),
+        },
+        field: |gains| &mut gains.stiffness_n_per_m,
+    },
+    Key {
+        number: Number {
+            name: "damping_n_s_per_m",
+            about: "Damping between the hand and the handle of the tool",
+            accepted: Range::up_to(1e4),
+            recommended: Range::up_to(50.0),
+        },
+        field: |gains| &mut gains.damping_n_s_per_m,
+    },
+    Key {
+        number: Number {
+            name: "angular_stiffness_n_m_per_rad",
+            about: "Stiffness of the spring that turns the tool towards its angle at the start",
+            accepted: Range::up_to(1e4),
+            recommended: Range::up_to(10.0),
+        },
         field: |gains| &mut gains.angular_stiffness_n_m_per_rad,
     },
     Key {
-        name: "angular_damping_n_m_s_per_rad",
-        rule: ZERO_OR_MORE,
+        number: Number {
+            name: "angular_damping_n_m_s_per_rad",
+            about: "Damping of the rotation of the tool",
+            accepted: Range::up_to(1e3),
+            recommended: Range::up_to(1.0),
+        },
         field: |gains| &mut gains.angular_damping_n_m_s_per_rad,
     },
 ];
@@ -66,7 +91,7 @@ impl Gains {
     /// Validates that all gains are finite and non-negative. The ramp and the step rely on this.
     ///
     /// # Errors
-    /// If a gain violates its rule; the error names the first such gain.
+    /// If a gain is not accepted; the error names the first such gain.
     pub fn checked(self) -> Result<Self, KeyError> {
         check(&GAIN_KEYS, &self).map(|()| self)
     }
@@ -357,7 +382,7 @@ mod tests {
     #[test]
     fn an_invalid_gain_is_rejected_with_its_key() {
         let wrong = Gains { damping_n_s_per_m: -0.1, ..Gains::default() };
-        assert_eq!(wrong.checked().unwrap_err().to_string(), "damping_n_s_per_m must be zero or more, got -0.1");
+        assert_eq!(wrong.checked().unwrap_err().to_string(), "damping_n_s_per_m must be from 0 to 10000, got -0.1");
         assert!(Gains { stiffness_n_per_m: f64::INFINITY, ..wrong }.checked().is_err());
         assert!(Gains::default().checked().is_ok());
     }

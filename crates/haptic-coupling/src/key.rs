@@ -1,56 +1,101 @@
-//! Keys of numeric settings: the name in files and messages, the rule for the value, and the field.
+//! Definitions of numeric settings: the name in files and messages, the permitted values, and the field.
 //!
-//! One table per group of settings serves the profile parser, the API, recordings and the validating constructors.
+//! Each setting is defined once. The profile parser, the API, recordings, the validating constructors, the schema and
+//! the reference use the same definition.
 
 use std::fmt;
 
-/// Largest permitted magnitude of any number in a file. It is far beyond every physical value in SI units, and its
-/// powers remain finite, so that nothing computed from a file overflows.
-const MAX_MAGNITUDE: f64 = 1e12;
-
-/// Condition on a number, with its description.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// Function that returns whether a number is valid, given that it is finite and within ±1e12.
-    pub holds: fn(f64) -> bool,
-    /// Description of valid numbers.
-    pub text: &'static str,
+/// A range of numbers. Both ends are part of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Smallest number.
+    pub min: f64,
+    /// Largest number.
+    pub max: f64,
 }
 
-/// Rule for any finite number.
-pub const ANY: Rule = Rule { holds: |_| true, text: "a number" };
-/// Rule for numbers greater than zero.
-pub const POSITIVE: Rule = Rule { holds: |x| x > 0.0, text: "more than zero" };
-/// Rule for non-negative numbers.
-pub const ZERO_OR_MORE: Rule = Rule { holds: |x| x >= 0.0, text: "zero or more" };
+impl Range {
+    /// Creates a range.
+    pub const fn new(min: f64, max: f64) -> Self {
+        Self { min, max }
+    }
 
-impl Rule {
-    /// Returns a description of how a number violates the rule; `None` if it does not.
+    /// Creates the range from -`max` to `max`.
+    pub const fn within(max: f64) -> Self {
+        Self::new(-max, max)
+    }
+
+    /// Creates the range from zero to `max`.
+    pub const fn up_to(max: f64) -> Self {
+        Self::new(0.0, max)
+    }
+
+    /// Whether a number is in the range.
+    pub fn contains(&self, number: f64) -> bool {
+        self.min <= number && number <= self.max
+    }
+
+    /// Returns a description of how a number violates the range; `None` if it does not.
     pub fn violation(&self, number: f64) -> Option<String> {
         if !number.is_finite() {
             Some(format!("must be a finite number, got {number}"))
-        } else if number.abs() > MAX_MAGNITUDE {
-            Some(format!("must be within ±{MAX_MAGNITUDE:e}, got {number:e}"))
-        } else if !(self.holds)(number) {
-            Some(format!("must be {}, got {number}", self.text))
+        } else if !self.contains(number) {
+            Some(format!("must be {self}, got {}", Decimal(number)))
         } else {
             None
         }
     }
 }
 
-/// Key of one numeric setting in `T`.
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "from {} to {}", Decimal(self.min), Decimal(self.max))
+    }
+}
+
+/// Shows a number as a user would write it in a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Decimal(pub f64);
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.0;
+        if number == 0.0 || (1e-4..1e7).contains(&number.abs()) {
+            write!(f, "{number}")
+        } else {
+            write!(f, "{number:e}")
+        }
+    }
+}
+
+/// Definition of one numeric setting, wherever it is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Number {
+    /// Name in files, messages and recordings; it ends with the unit.
+    pub name: &'static str,
+    /// Description in one sentence.
+    pub about: &'static str,
+    /// Values that are accepted.
+    pub accepted: Range,
+    /// Values that cause no warning.
+    pub recommended: Range,
+}
+
+/// Numeric setting in `T`.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<T> {
-    /// Name in files, messages and recordings.
-    pub name: &'static str,
-    /// Rule for the value.
-    pub rule: Rule,
+    /// Definition of the setting.
+    pub number: Number,
     /// Accessor of the field.
     pub field: fn(&mut T) -> &mut f64,
 }
 
 impl<T: Copy> Key<T> {
+    /// Name in files, messages and recordings.
+    pub fn name(&self) -> &'static str {
+        self.number.name
+    }
+
     /// Returns the value in the given settings.
     pub fn get(&self, settings: &T) -> f64 {
         *(self.field)(&mut { *settings })
@@ -77,9 +122,26 @@ impl std::error::Error for KeyError {}
 /// Validates every number of the given settings.
 ///
 /// # Errors
-/// If a value violates its rule; the error names the first such value.
+/// If a value is not accepted; the error names the first such value.
 pub fn check<T: Copy>(keys: &[Key<T>], settings: &T) -> Result<(), KeyError> {
-    let violation =
-        |key: &Key<T>| key.rule.violation(key.get(settings)).map(|problem| KeyError { key: key.name, problem });
+    let violation = |key: &Key<T>| {
+        let problem = key.number.accepted.violation(key.get(settings))?;
+        Some(KeyError { key: key.name(), problem })
+    };
     keys.iter().find_map(violation).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn violations_state_the_range_and_the_number() {
+        let range = Range::new(1e-6, 1e4);
+        assert_eq!(range.violation(1e-6), None);
+        assert_eq!(range.violation(0.0).unwrap(), "must be from 1e-6 to 10000, got 0");
+        assert_eq!(range.violation(1e11).unwrap(), "must be from 1e-6 to 10000, got 1e11");
+        assert_eq!(range.violation(f64::NAN).unwrap(), "must be a finite number, got NaN");
+        assert_eq!(Range::within(2.0).violation(-3.0).unwrap(), "must be from -2 to 2, got -3");
+    }
 }

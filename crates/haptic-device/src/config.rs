@@ -31,8 +31,8 @@ pub struct DeviceConfig {
     pub delay_is_assumed: bool,
     /// Simulated hand holding the device, if any.
     pub hand: Option<HandModel>,
-    /// Keys in the file that have no effect, each with the reason.
-    pub ignored_keys: Vec<String>,
+    /// Warnings about the file: keys without effect, unusual values.
+    pub warnings: Vec<String>,
 }
 
 impl Default for DeviceConfig {
@@ -50,7 +50,7 @@ impl Default for DeviceConfig {
             damping_is_assumed: false,
             delay_is_assumed: false,
             hand: None,
-            ignored_keys: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -79,9 +79,21 @@ pub struct Address {
     pub serial_number: Option<String>,
 }
 
+impl Address {
+    /// Default baud rate of serial ports, bits per second.
+    pub const DEFAULT_BAUD: u32 = 1_000_000;
+}
+
 impl Default for Address {
     fn default() -> Self {
-        Self { port: None, baud: 1_000_000, path: None, vendor_id: None, product_id: None, serial_number: None }
+        Self {
+            port: None,
+            baud: Self::DEFAULT_BAUD,
+            path: None,
+            vendor_id: None,
+            product_id: None,
+            serial_number: None,
+        }
     }
 }
 

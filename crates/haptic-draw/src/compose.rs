@@ -45,13 +45,20 @@ pub struct Content {
     pub placements: Vec<Placement>,
     /// Paths of hand and tool up to the poses in `placements`, if the scene was run.
     pub trail: Option<Trail>,
+    /// Title of the scene; empty if it has none.
+    pub title: String,
 }
 
 impl Content {
     /// Creates the content for a scene at its start.
     pub fn at_start(scene: &Scene) -> Self {
         let view = SceneView::new(scene);
-        Self { placements: view.start().to_vec(), view, trail: None }
+        Self { placements: view.start().to_vec(), view, trail: None, title: String::new() }
+    }
+
+    /// Returns the content with a title.
+    pub fn titled(self, title: &str) -> Self {
+        Self { title: title.to_owned(), ..self }
     }
 }
 
@@ -150,6 +157,9 @@ fn shown(content: &Content) -> Bounds {
 }
 
 fn title(content: &Content) -> String {
+    if !content.title.is_empty() {
+        return content.title.clone();
+    }
     let names: Vec<&str> = content.view.bodies.iter().take(12).map(|body| &*body.name).collect();
     format!("A scene with {}", names.join(", "))
 }
@@ -275,9 +285,13 @@ fn draw_footer(drawing: &mut Drawing, page: &Page, content: &Content) {
     let line = page.size.y - 30.0;
     draw_scale_bar(drawing, page, Point::new(MARGIN, line));
     draw_gravity(drawing, content, Point::new(WIDTH - MARGIN, line));
-    if let Some(trail) = &content.trail {
-        let force = quantity(trail.force_n.norm(), "N");
-        let text = format!("after {} s · force on the hand {force}", trail.seconds);
+    let run = content
+        .trail
+        .as_ref()
+        .map(|trail| format!("after {} s · force on the hand {}", trail.seconds, quantity(trail.force_n.norm(), "N")));
+    let title = Some(content.title.clone()).filter(|title| !title.is_empty());
+    let text = title.into_iter().chain(run).collect::<Vec<_>>().join(" · ");
+    if !text.is_empty() {
         write(drawing, Point::new(WIDTH / 2.0, line + 4.0), Anchor::Middle, text);
     }
 }

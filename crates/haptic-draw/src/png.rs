@@ -64,21 +64,22 @@ impl Page {
             return;
         }
         let Some(path) = closed_path(&area.outlines) else { return };
-        self.fill(&path, area.fill, FillRule::EvenOdd);
+        self.fill(&path, area.fill, FillRule::Winding);
         if area.edge_width > 0.0 {
             self.stroke(&path, area.edge, area.edge_width, None, 1.0);
         }
     }
 
+    /// Draws outlines with a round pen. A hole is an outline of its own, so all of them are one path.
     fn pen_strokes(&mut self, outlines: &[Vec<Point>], radius: f64, colour: Rgb) {
-        for outline in outlines {
-            if let [centre] = outline[..] {
-                let circle = PathBuilder::from_circle(centre.x as f32, centre.y as f32, radius.max(1e-3) as f32);
-                circle.iter().for_each(|path| self.fill(path, colour, FillRule::Winding));
-            } else if let Some(path) = closed_path(std::slice::from_ref(outline)) {
-                self.fill(&path, colour, FillRule::EvenOdd);
-                self.stroke(&path, colour, 2.0 * radius.max(0.0), None, 1.0);
-            }
+        let (points, lines): (Vec<_>, Vec<_>) = outlines.iter().cloned().partition(|outline| outline.len() == 1);
+        for centre in points.into_iter().flatten() {
+            let circle = PathBuilder::from_circle(centre.x as f32, centre.y as f32, radius.max(1e-3) as f32);
+            circle.iter().for_each(|path| self.fill(path, colour, FillRule::Winding));
+        }
+        if let Some(path) = closed_path(&lines) {
+            self.fill(&path, colour, FillRule::Winding);
+            self.stroke(&path, colour, 2.0 * radius.max(0.0), None, 1.0);
         }
     }
 

@@ -2,7 +2,6 @@
 
 use crate::colour::Rgb;
 use crate::drawing::{Anchor, Area, Drawing, Line, Mark, Point, Text};
-use std::fmt::Write;
 
 /// Encodes a drawing as a self-contained SVG file.
 pub fn write(drawing: &Drawing) -> String {
@@ -39,23 +38,21 @@ fn area(area: &Area) -> String {
     format!("<path d=\"{}\" fill=\"{}\"{edge}/>\n", path(&area.outlines), area.fill)
 }
 
+/// Encodes outlines drawn with a round pen. A hole is an outline of its own, so all of them are one path.
 fn pen_strokes(outlines: &[Vec<Point>], radius: f64, colour: Rgb) -> String {
     let radius = radius.max(0.0);
-    outlines.iter().fold(String::new(), |mut all, outline| {
-        // Writing to a string cannot fail.
-        _ = match &outline[..] {
-            [centre] => {
-                let (x, y, radius) = (number(centre.x), number(centre.y), number(radius));
-                writeln!(all, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{colour}\"/>")
-            }
-            _ => {
-                let (data, width) = (path(std::slice::from_ref(outline)), number(2.0 * radius));
-                let paint = format!("fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"{width}\"");
-                writeln!(all, "<path d=\"{data}\" {paint}/>")
-            }
-        };
-        all
-    })
+    let (points, lines): (Vec<_>, Vec<_>) = outlines.iter().cloned().partition(|outline| outline.len() == 1);
+    let circles = points.into_iter().flatten().map(|centre| {
+        let (x, y, radius) = (number(centre.x), number(centre.y), number(radius));
+        format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{colour}\"/>\n")
+    });
+    let all: String = circles.collect();
+    if lines.is_empty() {
+        return all;
+    }
+    let (data, width) = (path(&lines), number(2.0 * radius));
+    let paint = format!("fill=\"{colour}\" stroke=\"{colour}\" stroke-width=\"{width}\"");
+    format!("{all}<path d=\"{data}\" {paint}/>\n")
 }
 
 fn line(line: &Line) -> String {
@@ -152,5 +149,19 @@ mod tests {
             "<circle cx=\"5\" cy=\"6\" r=\"3.5\" fill=\"#000000\"/>\n\
              <circle cx=\"5\" cy=\"6\" r=\"2.5\" fill=\"#ff0000\"/>\n"
         );
+    }
+    #[test]
+    fn the_hole_of_a_rounded_ring_stays_open() {
+        let square = |half: f64| [[-half, -half], [half, -half], [half, half], [-half, half]].map(Point::from).to_vec();
+        let hole = square(4.0).into_iter().rev().collect();
+        let ring = Area {
+            outlines: vec![square(5.0), hole],
+            grown_by: 1.0,
+            fill: Rgb(255, 0, 0),
+            edge: Rgb(0, 0, 0),
+            edge_width: 1.0,
+        };
+        let svg = area(&ring);
+        assert_eq!((svg.matches("<path").count(), svg.matches('Z').count()), (2, 4), "{svg}");
     }
 }

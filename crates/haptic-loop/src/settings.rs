@@ -3,11 +3,12 @@
 mod checkpoint;
 
 use haptic_coupling::coupling::Gains;
-use haptic_coupling::key::{ANY, Key, KeyError, POSITIVE, ZERO_OR_MORE, check};
+use haptic_coupling::key::{Key, KeyError, Number, Range, check};
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::Passivity;
 use haptic_device::mapping::{Mapping, MappingError};
 use haptic_device::simulated::DeviceModel as AxesModel;
+use haptic_planar::scene::envelope::MAX_FORCE_N;
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -202,21 +203,88 @@ impl Default for Safety {
     }
 }
 
-/// Numeric keys of `[safety]`.
+/// Numbers of the section `[safety]`.
 pub const SAFETY_KEYS: [Key<Safety>; 6] = [
-    Key { name: "max_force_n", rule: POSITIVE, field: |safety| &mut safety.max_force_n },
-    Key { name: "slew_n_per_s", rule: ZERO_OR_MORE, field: |safety| &mut safety.slew_n_per_s },
-    Key { name: "engage_ramp_s", rule: ZERO_OR_MORE, field: |safety| &mut safety.engage_ramp_s },
-    Key { name: "stale_after_s", rule: POSITIVE, field: |safety| &mut safety.stale_after_s },
-    Key { name: "lost_after_s", rule: POSITIVE, field: |safety| &mut safety.lost_after_s },
-    Key { name: "max_speed_m_per_s", rule: POSITIVE, field: |safety| &mut safety.max_speed_m_per_s },
+    Key {
+        number: Number {
+            name: "max_force_n",
+            about: "Maximum force on the hand; of this limit and that of the device, the smaller one holds",
+            accepted: Range::new(1e-3, 1e6),
+            recommended: Range::new(0.1, MAX_FORCE_N),
+        },
+        field: |safety| &mut safety.max_force_n,
+    },
+    Key {
+        number: Number {
+            name: "slew_n_per_s",
+            about: "Maximum rise of the force per second; 0 for no limit, with a simulated device only",
+            accepted: Range::up_to(1e9),
+            recommended: Range::up_to(1e5),
+        },
+        field: |safety| &mut safety.slew_n_per_s,
+    },
+    Key {
+        number: Number {
+            name: "engage_ramp_s",
+            about: "Time in which the force rises to its full value; 0 for none, with a simulated device only",
+            accepted: Range::up_to(600.0),
+            recommended: Range::up_to(10.0),
+        },
+        field: |safety| &mut safety.engage_ramp_s,
+    },
+    Key {
+        number: Number {
+            name: "stale_after_s",
+            about: "Time without a new reading after which the force is zero until the next one",
+            accepted: Range::new(1e-3, 10.0),
+            recommended: Range::new(1e-3, 0.05),
+        },
+        field: |safety| &mut safety.stale_after_s,
+    },
+    Key {
+        number: Number {
+            name: "lost_after_s",
+            about: "Time without a new reading after which the device is lost, which is a fault",
+            accepted: Range::new(1e-3, 60.0),
+            recommended: Range::new(5e-3, 1.0),
+        },
+        field: |safety| &mut safety.lost_after_s,
+    },
+    Key {
+        number: Number {
+            name: "max_speed_m_per_s",
+            about: "Maximum speed of the hand; a higher speed is a fault",
+            accepted: Range::new(1e-3, 1e5),
+            recommended: Range::new(0.1, 30.0),
+        },
+        field: |safety| &mut safety.max_speed_m_per_s,
+    },
 ];
 
-/// Keys of `[mapping]` whose values are single numbers.
+/// Numbers of the section `[mapping]`.
 pub const MAPPING_KEYS: [Key<MappingSettings>; 2] = [
-    Key { name: "scale", rule: POSITIVE, field: |mapping| &mut mapping.scale },
-    Key { name: "rotation_rad", rule: ANY, field: |mapping| &mut mapping.rotation_rad },
+    Key {
+        number: Number {
+            name: "scale",
+            about: "World metres per device metre; the force on the device is multiplied by it as well",
+            accepted: Range::new(1e-3, 1e3),
+            recommended: Range::new(0.05, 20.0),
+        },
+        field: |mapping| &mut mapping.scale,
+    },
+    Key {
+        number: Number {
+            name: "rotation_rad",
+            about: "Rotation of the device frame in the world, anticlockwise, for devices with two axes",
+            accepted: Range::within(1e3),
+            recommended: Range::within(TURN_RAD),
+        },
+        field: |mapping| &mut mapping.rotation_rad,
+    },
 ];
+
+/// One turn, rad.
+const TURN_RAD: f64 = std::f64::consts::TAU;
 
 /// A safety setting that must not be used with motors that move a real hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,7 +303,7 @@ impl Safety {
     /// Validates the limits.
     ///
     /// # Errors
-    /// If a limit violates its rule; the error names the first such limit.
+    /// If a limit is not accepted; the error names the first such limit.
     pub fn checked(self) -> Result<Self, KeyError> {
         check(&SAFETY_KEYS, &self)?;
         if self.lost_after_s < self.stale_after_s {
@@ -256,14 +324,14 @@ impl Safety {
                 self.engage_ramp_s == 0.0,
                 "engage_ramp_s",
                 "no ramp is only permitted with a simulated device or a prescribed hand",
-                "write e.g. engage_ramp_s = 2.0",
+                "write engage_ramp_s = 2.0",
                 false,
             ),
             rule(
                 self.slew_n_per_s == 0.0,
                 "slew_n_per_s",
                 "no slew limit is only permitted with a simulated device or a prescribed hand",
-                "write e.g. slew_n_per_s = 2000.0",
+                "write slew_n_per_s = 2000.0",
                 false,
             ),
             rule(
@@ -310,7 +378,7 @@ mod tests {
     #[test]
     fn an_invalid_limit_is_rejected_with_its_key() {
         let error = Safety { max_force_n: -1.0, ..Safety::default() }.checked().unwrap_err();
-        assert_eq!(error.to_string(), "max_force_n must be more than zero, got -1");
+        assert_eq!(error.to_string(), "max_force_n must be from 0.001 to 1000000, got -1");
         let error = Safety { lost_after_s: 0.001, ..Safety::default() }.checked().unwrap_err();
         assert_eq!(error.to_string(), "lost_after_s must not be less than stale_after_s, 0.005");
         assert!(Safety { max_speed_m_per_s: f64::NAN, ..Safety::default() }.checked().is_err());

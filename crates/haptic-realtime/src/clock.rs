@@ -43,6 +43,13 @@ pub fn monotonic_ns() -> u64 {
     (now.tv_sec as u64) * NANOSECONDS_PER_SECOND + now.tv_nsec as u64
 }
 
+/// Returns the CPU time of the calling thread, ns. It does not advance while other threads have the core. One system
+/// call.
+pub fn thread_cpu_ns() -> u64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    (now.tv_sec as u64) * NANOSECONDS_PER_SECOND + now.tv_nsec as u64
+}
+
 fn timespec(time_ns: u64) -> Timespec {
     Timespec { tv_sec: (time_ns / NANOSECONDS_PER_SECOND) as i64, tv_nsec: (time_ns % NANOSECONDS_PER_SECOND) as _ }
 }
@@ -63,6 +70,14 @@ mod tests {
         let deadline_ns = clock.now_ns() + 200_000;
         clock.sleep_until_ns(deadline_ns);
         assert!(clock.now_ns() >= deadline_ns);
+    }
+
+    #[test]
+    fn a_thread_uses_no_cpu_time_while_it_sleeps() {
+        let (cpu_ns, start_ns) = (thread_cpu_ns(), monotonic_ns());
+        MonotonicClock.sleep_until_ns(start_ns + 50_000_000);
+        let (used_ns, passed_ns) = (thread_cpu_ns() - cpu_ns, monotonic_ns() - start_ns);
+        assert!(passed_ns >= 50_000_000 && used_ns < passed_ns / 2, "{used_ns} of {passed_ns}");
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub mod recorder_thread;
 pub mod replay_device;
 pub mod schemas;
 pub mod spectrum;
+mod strings;
 pub mod tap;
 pub mod tick_message;
 pub mod worlds;

@@ -2,6 +2,7 @@
 
 use crate::cdr::{CdrReader, NotCdr};
 use crate::header::{BadHeader, END_NAME, Header, METADATA_NAME};
+use crate::strings::Strings;
 use crate::tap::{CheckpointRecord, CommandRecord};
 use crate::tick_message::TickMessage;
 use crate::{checkpoint_message, command_message, schemas, tick_message};
@@ -15,8 +16,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Maximum size of a record, bytes. A longer record means that the file is damaged; reading it would only waste memory.
-const MAX_RECORD_BYTES: usize = 512 << 20;
+/// Maximum size of a record or of an uncompressed chunk, bytes. A longer one means that the file is damaged; reading it
+/// would only waste memory.
+const MAX_RECORD_BYTES: u64 = 192 << 20;
+/// Size up to which an uncompressed chunk is accepted whatever the size of the file, bytes.
+const MIN_RECORD_BYTES: u64 = 4 << 20;
+/// Largest ratio by which a chunk of a recording is compressed. Chunks of a world at rest reach a tenth of it.
+const MAX_COMPRESSION: u64 = 256;
 
 /// An item of a recording. Items are returned in file order.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +78,8 @@ pub enum ReadEnd {
 pub struct RecordingReader {
     path: PathBuf,
     file: File,
+    /// Bytes of the file that have not been read.
+    left: u64,
     reader: LinearReader,
     /// Topics by channel number.
     topics: BTreeMap<u16, Topic>,
@@ -118,12 +126,13 @@ impl RecordingReader {
             problem: format!("cannot be opened: {error}; name a recording that `--record` has written"),
         };
         let file = File::open(path).map_err(refuse)?;
+        let left = file.metadata().map_err(refuse)?.len();
         let options = LinearReaderOptions::default()
             .with_validate_chunk_crcs(true)
             .with_prevalidate_chunk_crcs(true)
-            .with_record_length_limit(MAX_RECORD_BYTES);
+            .with_record_length_limit(longest_record(left));
         let reader = LinearReader::new_with_options(options);
-        Ok(Self { path: path.to_owned(), file, reader, topics: BTreeMap::new(), has_end: false, end: None })
+        Ok(Self { path: path.to_owned(), file, left, reader, topics: BTreeMap::new(), has_end: false, end: None })
     }
 
     /// Returns how far the file could be read; `None` until the last item has been returned.
@@ -148,12 +157,17 @@ impl RecordingReader {
             return Err(if self.has_end { ReadEnd::Finished } else { ReadEnd::CutShort });
         };
         match event.map_err(|error| end_of(&error))? {
+            // No item follows a record that is longer than the rest of the file, so no memory is needed for it.
+            LinearReadEvent::ReadRequest(bytes) if bytes as u64 > self.left => Err(ReadEnd::CutShort),
             LinearReadEvent::ReadRequest(bytes) => {
                 let read = self.file.read(self.reader.insert(bytes)).map_err(|error| damage(&error))?;
+                self.left = self.left.saturating_sub(read as u64);
                 self.reader.notify_read(read);
                 Ok(None)
             }
             LinearReadEvent::Record { opcode, data } => {
+                let Some(strings) = Strings::of(opcode) else { return Ok(None) };
+                strings.check(data).map_err(|error| damage(&error))?;
                 let record = mcap::parse_record(opcode, data).map_err(|error| damage(&error))?;
                 take(record, &mut self.topics, &mut self.has_end)
             }
@@ -181,6 +195,11 @@ impl RecordingReader {
         let metadata = metadata.ok_or_else(|| error_of("is not a hapticd recording".to_owned()))?;
         Header::from_file(&metadata, &attachments).map_err(|BadHeader(problem)| error_of(problem))
     }
+}
+
+/// Returns the largest size of a record or of an uncompressed chunk in a file of `file_bytes` bytes.
+fn longest_record(file_bytes: u64) -> usize {
+    file_bytes.saturating_mul(MAX_COMPRESSION).clamp(MIN_RECORD_BYTES, MAX_RECORD_BYTES) as usize
 }
 
 fn take(record: Record<'_>, topics: &mut BTreeMap<u16, Topic>, has_end: &mut bool) -> Result<Option<Item>, ReadEnd> {

@@ -1,4 +1,4 @@
-//! Counts allocator calls per thread.
+//! Counts allocator calls and allocated bytes per thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,35 +9,40 @@ pub struct CountingAllocator;
 
 thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
+    /// Bytes allocated and not yet freed by this thread; negative if it frees what others have allocated.
+    static BYTES: Cell<isize> = const { Cell::new(0) };
+    static MOST_BYTES: Cell<isize> = const { Cell::new(0) };
 }
 
-fn count() {
+fn count(bytes: isize) {
     CALLS.set(CALLS.get() + 1);
+    BYTES.set(BYTES.get() + bytes);
+    MOST_BYTES.set(MOST_BYTES.get().max(BYTES.get()));
 }
 
 // SAFETY: every call is passed unchanged to the system allocator. The count is a thread-local number that needs neither
-// an allocation nor a destructor.
+// an allocation nor a destructor. The size of a layout fits in an `isize`.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
+        count(layout.size() as isize);
         // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count();
+        count(layout.size() as isize);
         // SAFETY: the caller upholds the contract of `alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
+        count(size as isize - layout.size() as isize);
         // SAFETY: the caller upholds the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count();
+        count(-(layout.size() as isize));
         // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -55,6 +60,20 @@ pub fn allocator_calls_in(work: impl FnOnce()) -> u64 {
     let before = CALLS.get();
     work();
     CALLS.get() - before
+}
+
+/// Returns the largest number of bytes that this thread holds at once while `work` runs, beyond those that it held
+/// before.
+///
+/// # Panics
+/// If [`CountingAllocator`] is not the global allocator of the program.
+#[track_caller]
+pub fn most_bytes_in(work: impl FnOnce()) -> usize {
+    assert_eq!(allocator_calls_in(|| ()), 0);
+    let before = BYTES.get();
+    MOST_BYTES.set(before);
+    work();
+    (MOST_BYTES.get() - before) as usize
 }
 
 /// Asserts that `work` neither allocates nor frees.
@@ -77,6 +96,17 @@ mod tests {
             bytes.reserve_exact(1000);
         };
         assert_eq!(allocator_calls_in(work), 3);
+    }
+
+    #[test]
+    fn the_most_bytes_are_those_held_at_once() {
+        let work = || {
+            drop(std::hint::black_box(vec![0_u8; 3000]));
+            let mut bytes = std::hint::black_box(Vec::<u8>::with_capacity(1000));
+            bytes.reserve_exact(5000);
+            drop(std::hint::black_box(bytes));
+        };
+        assert_eq!(most_bytes_in(work), 5000);
     }
 
     #[test]

@@ -11,6 +11,6 @@ mod folder;
 mod random;
 pub mod viewer_client;
 
-pub use allocations::{CountingAllocator, allocator_calls_in, assert_no_allocator_calls};
+pub use allocations::{CountingAllocator, allocator_calls_in, assert_no_allocator_calls, most_bytes_in};
 pub use folder::TestFolder;
 pub use random::Random;

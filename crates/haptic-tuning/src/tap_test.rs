@@ -162,13 +162,13 @@ impl Swing {
     }
 }
 
-/// Returns safety settings that do not limit the force.
+/// Returns safety settings that do not limit the force: the largest that are accepted.
 fn bare() -> Safety {
     Safety {
-        max_force_n: 1e12,
+        max_force_n: 1e6,
         slew_n_per_s: 0.0,
         engage_ramp_s: 0.0,
-        max_speed_m_per_s: 1e12,
+        max_speed_m_per_s: 1e5,
         passivity: Passivity::Off,
         ..Safety::default()
     }

@@ -1,6 +1,7 @@
 /** Sliders and fields for the gains, and their stability. */
 
 import { byId } from './dom.js';
+import { parseNumber } from './number-input.js';
 import { plain } from './units.js';
 
 /** @typedef {import('./gains.js').Gains} Gains */
@@ -35,7 +36,10 @@ class GainControl {
         const label = document.createElement('label');
         label.textContent = name;
         label.htmlFor = key;
-        this.field = Object.assign(document.createElement('input'), { type: 'number', id: key, step: 'any', min: '0' });
+        // A field of type `number` would drop a comma and turn 350,5 into 3505.
+        this.field = Object.assign(document.createElement('input'), {
+            type: 'text', inputMode: 'decimal', autocomplete: 'off', id: key,
+        });
         const unitLabel = Object.assign(document.createElement('span'), { className: 'unit', textContent: unit });
         const entry = Object.assign(document.createElement('span'), { className: 'entry' });
         entry.append(this.field, unitLabel);
@@ -50,7 +54,7 @@ class GainControl {
         this.field.addEventListener('input', () => { this.#isTyping = true; });
         this.field.addEventListener('change', () => {
             this.#isTyping = false;
-            this.#request(this.field.valueAsNumber);
+            this.#requestTyped();
         });
         this.field.addEventListener('blur', () => {
             this.#isTyping = false;
@@ -60,8 +64,15 @@ class GainControl {
 
     /** @param {number} value */
     #request(value) {
-        if (Number.isFinite(value)) return void this.gains.request({ [this.key]: value });
-        this.gains.clearError();
+        void this.gains.request({ [this.key]: value });
+    }
+
+    #requestTyped() {
+        const current = this.gains.shown?.[this.key] ?? 0;
+        const read = parseNumber(this.field.value, String(Number(current.toPrecision(6))));
+        if ('value' in read) return this.#request(read.value);
+        if (this.field.value.trim() === '') this.gains.clearError();
+        else this.gains.reject(read.problem);
         this.show();
     }
 

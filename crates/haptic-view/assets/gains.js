@@ -51,9 +51,15 @@ export class Gains extends EventTarget {
         this.#applySettings();
     }
 
-    /** Clears the error of the last request. For input that is not a number and is not sent. */
+    /** Clears the error of the last request. For an empty field, which is not sent. */
     clearError() {
-        this.dispatchEvent(new CustomEvent('rejected', { detail: '' }));
+        this.reject('');
+    }
+
+    /** Reports why input was rejected.
+     * @param {string} reason */
+    reject(reason) {
+        this.dispatchEvent(new CustomEvent('rejected', { detail: reason }));
     }
 
     async #send() {
@@ -65,9 +71,9 @@ export class Gains extends EventTarget {
             if (settings && coupling?.stiffness_n_per_m !== undefined) {
                 settings.coupling = { ...settings.coupling, ...coupling };
             }
-            this.dispatchEvent(new CustomEvent('rejected', { detail: '' }));
+            this.reject('');
         } catch (error) {
-            this.dispatchEvent(new CustomEvent('rejected', { detail: /** @type {Error} */ (error).message }));
+            this.reject(/** @type {Error} */ (error).message);
         }
     }
 

@@ -14,18 +14,28 @@ function capsulePath({ shape }) {
     return path;
 }
 
-/** @param {Vector[]} corners */
-function polygonPath(corners) {
+/** @param {Vector[][]} outlines The material is on their left. */
+function outlinePath(outlines) {
     const path = new Path2D();
-    corners.forEach(([x, y]) => path.lineTo(x, y));
-    path.closePath();
+    for (const [[x, y], ...others] of outlines) {
+        path.moveTo(x, y);
+        others.forEach((corner) => path.lineTo(...corner));
+        path.closePath();
+    }
     return path;
+}
+
+/** Corners of a polygon or of walls.
+ * @param {Body} body
+ * @returns {Vector[][]} */
+function outlinesOf({ shape }) {
+    return shape.polygon_m ? [shape.polygon_m] : shape.walls_m?.outlines_m ?? [];
 }
 
 /** Path of a body without its rounding, which is drawn as a line width.
  * @param {Body} body */
 export function bodyPath(body) {
-    const { box_m: box, disc_radius_m: radius, polygon_m: polygon } = body.shape;
+    const { box_m: box, disc_radius_m: radius, capsule_m: capsule } = body.shape;
     if (box) {
         const path = new Path2D();
         path.rect(-box[0] / 2, -box[1] / 2, box[0], box[1]);
@@ -36,16 +46,17 @@ export function bodyPath(body) {
         path.arc(0, 0, radius, 0, 2 * Math.PI);
         return path;
     }
-    return polygon ? polygonPath(polygon) : capsulePath(body);
+    return capsule ? capsulePath(body) : outlinePath(outlinesOf(body));
 }
 
 /** Largest distance of the body from its frame's origin, m.
  * @param {Body} body */
-export function reachOf({ shape, rounding_m: rounding = 0 }) {
-    const { box_m: box, disc_radius_m: radius, polygon_m: polygon, capsule_m: capsule } = shape;
+export function reachOf(body) {
+    const { shape, rounding_m: rounding = 0 } = body;
+    const { box_m: box, disc_radius_m: radius, capsule_m: capsule } = shape;
     if (box) return Math.hypot(...box) / 2 + rounding;
     if (capsule) return capsule.length_m / 2 + capsule.radius_m + rounding;
-    return (radius ?? Math.max(...(polygon ?? []).map((corner) => Math.hypot(...corner)))) + rounding;
+    return (radius ?? Math.max(...outlinesOf(body).flat().map((corner) => Math.hypot(...corner)))) + rounding;
 }
 
 /** Width and height of an upright rectangle around the frame's origin that lies inside the body, m: space for a name.

@@ -8,6 +8,7 @@
  * @property {number} [disc_radius_m]
  * @property {Vector[]} [polygon_m]
  * @property {{length_m: number, radius_m: number}} [capsule_m] Along x; the length is between the centres of its ends.
+ * @property {{points_m: Vector[], thickness_m: number, closed: boolean, outlines_m: Vector[][]}} [walls_m]
  *
  * @typedef {object} Body
  * @property {string} name
@@ -125,6 +126,7 @@
  * @typedef {object} SceneEntry
  * @property {string} name
  * @property {string} title
+ * @property {string} description
  * @property {string} thumbnail
  */
 

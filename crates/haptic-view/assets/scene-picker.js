@@ -40,16 +40,17 @@ export class ScenePicker {
 
     /** @param {import('./protocol.js').SceneEntry} entry
      * @param {boolean} isCurrent */
-    #card({ name, title, thumbnail }, isCurrent) {
+    #card({ name, title, description, thumbnail }, isCurrent) {
         const card = Object.assign(document.createElement('button'), { className: 'scene-card', type: 'button' });
         card.dataset.scene = name;
         if (isCurrent) card.setAttribute('aria-current', 'true');
         const picture = Object.assign(document.createElement('img'), {
             src: withToken(thumbnail), alt: '', loading: 'lazy',
         });
-        const description = document.createElement('span');
-        description.textContent = title === name ? '' : title;
-        card.append(picture, Object.assign(document.createElement('b'), { textContent: name }), description);
+        const caption = document.createElement('span');
+        caption.textContent = title === name ? '' : title;
+        card.title = description;
+        card.append(picture, Object.assign(document.createElement('b'), { textContent: name }), caption);
         card.addEventListener('click', () => this.#choose({ name }));
         return card;
     }

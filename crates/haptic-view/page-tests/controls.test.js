@@ -169,6 +169,17 @@ test('gains beyond the limits are rejected with a reason and the field is reset'
     browser.errors = browser.errors.filter((text) => !text.includes('422'));
 });
 
+test('a number with a comma is rejected with a reason, and the gain stays', async () => {
+    const field = page.locator('#stiffness_n_per_m');
+    await field.click();
+    await field.press('ControlOrMeta+a');
+    await field.pressSequentially('350,5');
+    await field.press('Enter');
+    await page.locator('#gains-error').filter({ hasText: 'write 350.5, with a decimal point' }).waitFor();
+    assert.equal((await daemon.get('settings')).coupling.stiffness_n_per_m, 400);
+    assert.equal(await field.inputValue(), '400');
+});
+
 test('a scale never exceeds its limit and has a labelled decade', async () => {
     const scales = await page.evaluate(async () => {
         const { LogScale } = await import('/log-scale.js');

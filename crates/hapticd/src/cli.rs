@@ -1,5 +1,6 @@
-//! Command-line arguments. `values` parses the values of options.
+//! Command-line arguments. `values` parses the values of options; [`mistakes`] adds remedies to errors.
 
+pub mod mistakes;
 mod values;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -13,7 +14,8 @@ use haptic_emulator::interval::Interval;
 use haptic_emulator::planned_fault::PlannedFault;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use values::{above_zero, address, fraction, milliseconds, seconds, seconds_above_zero};
+pub use values::FileType;
+use values::{above_zero, address, file_kind, fraction, milliseconds, points, seconds, seconds_above_zero, seed};
 
 /// A hard real-time haptic rendering daemon for virtual planar objects.
 ///
@@ -49,6 +51,10 @@ pub enum Command {
     Simulate(SimulateArguments),
     /// Validate scene, profile, device and hand files; the file type is detected automatically.
     Check(CheckArguments),
+    /// Write a commented file to start from; an existing file is never overwritten.
+    New(NewArguments),
+    /// Print the JSON Schema of a kind of file, for editors and validators.
+    Schema(SchemaArguments),
     /// Measure the cost of a tick per scene, and its growth with scene size.
     Bench(BenchArguments),
     /// Check whether this machine is fit for 1 kHz; print findings and remedies; exit code 1 if it is unfit.
@@ -107,10 +113,10 @@ pub struct RecordArguments {
     #[arg(long, value_name = "FILE.mcap")]
     pub record: Option<PathBuf>,
     /// Start a new file after this many megabytes.
-    #[arg(long, value_name = "MB", requires = "record", value_parser = above_zero, allow_negative_numbers = true)]
+    #[arg(long, value_name = "MB", requires = "record", value_parser = above_zero("100"), allow_negative_numbers = true)]
     pub record_rotate_mb: Option<f64>,
     /// Start a new file after this many minutes.
-    #[arg(long, value_name = "MINUTES", requires = "record", value_parser = above_zero, allow_negative_numbers = true)]
+    #[arg(long, value_name = "MINUTES", requires = "record", value_parser = above_zero("60"), allow_negative_numbers = true)]
     pub record_rotate_minutes: Option<f64>,
 }
 
@@ -122,7 +128,7 @@ pub struct RunArguments {
     #[command(flatten)]
     pub input: InputArguments,
     /// End the run after this many seconds.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_parser = seconds(), allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Drive hardware even without real-time scheduling.
     #[arg(long)]
@@ -131,7 +137,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub i_know: bool,
     /// Address and port of the viewer, overriding the profile; if the port is in use, the next free one is used.
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "no_view", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "no_view", value_parser = address())]
     pub view: Option<SocketAddr>,
     /// Disable the viewer.
     #[arg(long)]
@@ -148,7 +154,7 @@ pub struct RunArguments {
 #[derive(Args, Clone, Debug)]
 pub struct StopArguments {
     /// Address and port of the daemon's viewer, as printed at its start.
-    #[arg(long, value_name = "ADDRESS", value_parser = address, default_value_t = DEFAULT_LISTEN)]
+    #[arg(long, value_name = "ADDRESS", value_parser = address(), default_value_t = DEFAULT_LISTEN)]
     pub view: SocketAddr,
     /// Release the stop; the force ramps up.
     #[arg(long)]
@@ -169,7 +175,7 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "FILE.csv")]
     pub hand: Option<PathBuf>,
     /// Simulated time in seconds.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_parser = seconds(), allow_negative_numbers = true)]
     pub seconds: f64,
     /// Write one row per tick: hand, tool, force, contact, energy.
     #[arg(long, value_name = "FILE.csv")]
@@ -197,16 +203,37 @@ pub struct CheckArguments {
     /// Files to check.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Draw the scene, or that of the profile, at its start; the format follows the file extension.
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    pub picture: Option<PathBuf>,
     /// Print the findings as a JSON object.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `new`.
+#[derive(Args, Clone, Debug)]
+pub struct NewArguments {
+    /// Kind of the file.
+    #[arg(value_parser = file_kind())]
+    pub kind: FileType,
+    /// Name of the file, without .toml; it may contain a folder.
+    pub name: String,
+}
+
+/// Arguments of `schema`.
+#[derive(Args, Clone, Debug)]
+pub struct SchemaArguments {
+    /// Kind of the file.
+    #[arg(value_parser = file_kind())]
+    pub kind: FileType,
 }
 
 /// Arguments of `bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArguments {
     /// Simulated time of each world in seconds.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "2")]
+    #[arg(long, value_parser = seconds(), allow_negative_numbers = true, default_value = "2")]
     pub seconds: f64,
     /// Print the results as a JSON object.
     #[arg(long)]
@@ -217,7 +244,7 @@ pub struct BenchArguments {
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArguments {
     /// Duration of the loop's self-test, in seconds.
-    #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
+    #[arg(long, value_parser = seconds_above_zero(), allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
     /// Print the findings as a JSON object.
     #[arg(long)]
@@ -228,7 +255,7 @@ pub struct DoctorArguments {
 #[derive(Args, Clone, Debug)]
 pub struct LatencyArguments {
     /// Duration of the measurement in seconds.
-    #[arg(long, value_parser = seconds_above_zero, allow_negative_numbers = true, default_value = "10")]
+    #[arg(long, value_parser = seconds_above_zero(), allow_negative_numbers = true, default_value = "10")]
     pub seconds: f64,
     /// Print the results as a JSON object.
     #[arg(long)]
@@ -274,7 +301,7 @@ pub struct EmulateArguments {
     #[arg(
         long,
         default_value = "0.05",
-        value_parser = above_zero,
+        value_parser = above_zero("0.02"),
         allow_negative_numbers = true,
         value_name = "METRES"
     )]
@@ -283,25 +310,25 @@ pub struct EmulateArguments {
     #[arg(long, default_value = "1", value_name = "MAJOR", allow_negative_numbers = true)]
     pub protocol_version: u8,
     /// Fraction of exchanges to drop.
-    #[arg(long, value_parser = fraction, allow_negative_numbers = true, default_value = "0", value_name = "FRACTION")]
+    #[arg(long, value_parser = fraction(), allow_negative_numbers = true, default_value = "0", value_name = "FRACTION")]
     pub drop: f64,
     /// Fraction of exchanges to corrupt.
-    #[arg(long, value_parser = fraction, allow_negative_numbers = true, default_value = "0", value_name = "FRACTION")]
+    #[arg(long, value_parser = fraction(), allow_negative_numbers = true, default_value = "0", value_name = "FRACTION")]
     pub garbage: f64,
     /// Maximum random delay of a reply in milliseconds.
     #[arg(
         long,
-        value_parser = milliseconds,
+        value_parser = milliseconds(),
         allow_negative_numbers = true,
         default_value = "0",
         value_name = "MILLISECONDS"
     )]
     pub delay_ms: f64,
     /// Unplug once, after this many seconds.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true, value_name = "SECONDS")]
+    #[arg(long, value_parser = seconds(), allow_negative_numbers = true, value_name = "SECONDS")]
     pub die_after: Option<f64>,
     /// With --die-after, stay unplugged for this many seconds.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true, default_value = "0.3", value_name = "SECONDS")]
+    #[arg(long, value_parser = seconds(), allow_negative_numbers = true, default_value = "0.3", value_name = "SECONDS")]
     pub dead_for: f64,
     /// Press the emergency stop START seconds after the start of the emulation, for SECONDS seconds; may be repeated
     /// (native).
@@ -319,10 +346,10 @@ pub struct EmulateArguments {
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,
     /// Random seed.
-    #[arg(long, default_value = "1", allow_negative_numbers = true)]
+    #[arg(long, default_value = "1", value_parser = seed(), allow_negative_numbers = true)]
     pub seed: u64,
     /// End the emulation after this many seconds.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_parser = seconds(), allow_negative_numbers = true)]
     pub seconds: Option<f64>,
 }
 
@@ -350,16 +377,16 @@ pub struct IdentifyArguments {
     #[arg(
         long,
         value_name = "METRES",
-        value_parser = above_zero,
+        value_parser = above_zero("0.02"),
         allow_negative_numbers = true,
         default_value = "0.02"
     )]
     pub travel_m: f64,
     /// Maximum force in newtons, if lower than the device's own limit.
-    #[arg(long, value_name = "NEWTONS", value_parser = above_zero, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NEWTONS", value_parser = above_zero("2"), allow_negative_numbers = true)]
     pub max_force_n: Option<f64>,
     /// Moving mass in kilograms, if you have weighed it; used to determine the ratio of actual to commanded force.
-    #[arg(long, value_name = "KG", value_parser = above_zero, allow_negative_numbers = true)]
+    #[arg(long, value_name = "KG", value_parser = above_zero("0.1"), allow_negative_numbers = true)]
     pub known_mass_kg: Option<f64>,
     /// Drive hardware even without real-time scheduling.
     #[arg(long)]
@@ -386,7 +413,7 @@ pub struct ZwidthArguments {
     #[arg(
         long,
         default_value = "28",
-        value_parser = clap::value_parser!(u16).range(2..=1000),
+        value_parser = points(),
         allow_negative_numbers = true
     )]
     pub points: u16,
@@ -411,7 +438,7 @@ pub struct SnapshotArguments {
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: PathBuf,
     /// Run the world for this many seconds first; also draw the paths of hand and tool, the contacts and the force.
-    #[arg(long, value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_parser = seconds(), allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// Omit the names of the bodies.
     #[arg(long)]

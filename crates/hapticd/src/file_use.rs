@@ -55,9 +55,10 @@ impl PathConflicts {
         self
     }
 
-    /// Adds a source to be read, if it is a file; `by` is the flag or key that names it.
+    /// Adds a source to be read, if it is a file, and the files that it includes; `by` is the flag or key that names it.
     pub fn reads_source(self, by: &str, source: &Source) -> Self {
-        self.reads(by, source.file())
+        let included = format!("include of {by}");
+        source.included().fold(self.reads(by, source.file()), |used, file| used.reads(&included, Some(file)))
     }
 
     /// Adds a file to be written, if a path is given; `by` is the flag that names it.

@@ -42,6 +42,8 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Stop(arguments)) => commands::stop::stop(arguments),
         Some(Command::Simulate(arguments)) => commands::simulate::simulate(arguments),
         Some(Command::Check(arguments)) => commands::check::check(arguments),
+        Some(Command::New(arguments)) => commands::new::new(arguments),
+        Some(Command::Schema(arguments)) => commands::schema::schema(arguments),
         Some(Command::Bench(arguments)) => commands::bench::bench(arguments),
         Some(Command::Doctor(arguments)) => commands::doctor::doctor(arguments),
         Some(Command::Latency(arguments)) => commands::latency::latency(arguments),

@@ -8,8 +8,8 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::{Layer, fmt, layer::SubscriberExt, registry, util::SubscriberInitExt};
 
-/// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result of a command and the reason
-/// for a failure. A filter for log lines must not hide these. The target of any other line is the module that logs it.
+/// Target of lines that `RUST_LOG` does not filter: the address of the viewer, the result of a command, the files that
+/// it wrote, and the reason for a failure. A filter for log lines must not hide these. The target of any other line is the module that logs it.
 pub const USER_TARGET: &str = "hapticd";
 
 /// Format of log lines; unset before logging starts.
@@ -46,7 +46,7 @@ fn is_for_user(line: &Metadata<'_>) -> bool {
 
 /// Logs that a command has written a file.
 pub fn log_written(file: &Path) {
-    tracing::info!("wrote {}", file.display());
+    tracing::info!(target: USER_TARGET, "wrote {}", file.display());
 }
 
 /// Whether log lines are plain text on a terminal, where a person can read them.

@@ -1,11 +1,13 @@
 //! The `hapticd` command.
 
-use clap::Parser;
-use hapticd::cli::{Cli, LogFormat};
+use hapticd::cli::{LogFormat, mistakes};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match mistakes::parse() {
+        Ok(cli) => cli,
+        Err(exit_code) => return exit_code,
+    };
     hapticd::log::start(cli.log_format);
     match hapticd::execute(&cli) {
         Ok(()) => ExitCode::SUCCESS,

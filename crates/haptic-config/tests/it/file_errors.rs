@@ -35,7 +35,7 @@ fn body_with(line: &str) -> String {
 fn a_negative_friction_is_reported_with_location_key_and_remedy() {
     let first = body_with("");
     let text = format!("{first}[[body]]\nname = \"b\"\nshape = {{ disc_radius_m = 0.01 }}\nfriction = -1\n");
-    let expected = "x.toml:8:12: body[1].friction: must be zero or more, got -1; write e.g. friction = 0.5";
+    let expected = "x.toml:8:12: body[1].friction: must be from 0 to 100, got -1; write friction = 0.5";
     assert_eq!(scene_errors(&text), expected);
 }
 
@@ -63,7 +63,7 @@ fn all_mistakes_of_a_file_are_reported_in_its_order() {
     let lines: Vec<&str> = errors.lines().collect();
     assert_eq!(lines.len(), 4);
     assert_starts(lines[0], "x.toml:4:12: body[0].friction: ");
-    assert_starts(lines[1], "x.toml:5:11: body[0].mass_kg: must be more than zero, got 0;");
+    assert_starts(lines[1], "x.toml:5:11: body[0].mass_kg: must be from 1e-6 to 10000, got 0;");
     assert_starts(lines[2], "x.toml:6:13: body[0].angle_rad: must be a number, got the text \"x\";");
     assert_starts(lines[3], "x.toml:7:15: body[0].restitution: must be from 0 to 1, got 2;");
 }
@@ -74,8 +74,8 @@ fn numbers_that_are_not_finite_or_too_large_are_rejected() {
         ("nan", "must be a finite number, got NaN"),
         ("inf", "must be a finite number, got inf"),
         ("1e400", "must be a finite number, got inf"),
-        ("1e300", "must be within ±1e12, got 1e300"),
-        ("99999999999999999999", "must be within ±1e12"),
+        ("1e300", "must be from 1e-6 to 10000, got 1e300"),
+        ("99999999999999999999", "must be from 1e-6 to 10000"),
         ("true", "must be a number, got true"),
         ("[1]", "must be a number, got a list of 1"),
         ("{}", "must be a number, got a table"),
@@ -91,20 +91,20 @@ fn vectors_texts_flags_and_whole_numbers_are_distinguished() {
     let error = |line: &str| scene_errors(&body_with(line));
     assert_starts(
         &error("position_m = [1]"),
-        "x.toml:4:14: body[0].position_m: must be a list of 2 numbers, got a list of 1; write e.g. [0.0, 0.0]",
+        "x.toml:4:14: body[0].position_m: must be a list of 2 numbers, got a list of 1; write position_m = [0.0, 0.0]",
     );
     assert_starts(&error("position_m = [0, \"a\"]"), "x.toml:4:18: body[0].position_m: must be a number");
-    assert_starts(
-        &error("fixed = 1"),
-        "x.toml:4:9: body[0].fixed: must be true or false, got 1; write e.g. fixed = false",
-    );
+    assert_starts(&error("fixed = 1"), "x.toml:4:9: body[0].fixed: must be true or false, got 1; write fixed = false");
     assert_starts(&error("layer = 1.5"), "x.toml:4:9: body[0].layer: must be a whole number");
     assert_starts(
         &error("layer = 9999999999"),
         "x.toml:4:9: body[0].layer: must be a whole number from -2147483648 to",
     );
-    assert_starts(&error("colour = \"red\""), "x.toml:4:10: body[0].colour: is not a colour: \"red\"");
-    assert_starts(&error("colour = \"#ééé\""), "x.toml:4:10: body[0].colour: is not a colour");
+    assert_eq!(
+        error("colour = \"redd\""),
+        "x.toml:4:10: body[0].colour: is neither #rrggbb nor the CSS name of a colour: \"redd\"; write colour = \"red\""
+    );
+    assert_starts(&error("colour = \"#ééé\""), "x.toml:4:10: body[0].colour: is neither #rrggbb nor");
 }
 
 #[test]
@@ -112,19 +112,19 @@ fn a_body_needs_a_name_and_exactly_one_outline() {
     let shape = |shape: &str| scene_errors(&format!("[[body]]\nname = \"a\"\nshape = {shape}\n"));
     assert_starts(
         &scene_errors("[[body]]\nshape = { disc_radius_m = 1 }\n"),
-        "x.toml:1:1: body[0].name: is missing; write e.g. name = \"probe\"",
+        "x.toml:1:1: body[0].name: is missing; write name = \"probe\"",
     );
-    assert_starts(
-        &scene_errors("[[body]]\nname = \"a\"\n"),
-        "x.toml:1:1: body[0].shape: is missing; write one of shape = ",
-    );
-    assert_starts(&shape("{}"), "x.toml:3:9: body[0].shape: has no outline; write one of");
+    assert_starts(&scene_errors("[[body]]\nname = \"a\"\n"), "x.toml:1:1: body[0].shape: is missing; write shape = ");
+    assert_starts(&shape("{}"), "x.toml:3:9: body[0].shape: has no outline; write shape = ");
     assert_starts(
         &shape("{ disc_radius_m = 1, box_m = [1, 1] }"),
-        "x.toml:3:9: body[0].shape: has more than one outline; write one of",
+        "x.toml:3:9: body[0].shape: has more than one outline; write shape = ",
     );
     assert_starts(&shape("3"), "x.toml:3:9: body[0].shape: must be a table, got 3");
-    assert_starts(&shape("{ box_m = [0.1, 0.0] }"), "x.toml:3:25: body[0].shape.box_m: must be more than zero");
+    assert_starts(
+        &shape("{ box_m = [0.1, 0.0] }"),
+        "x.toml:3:25: body[0].shape.box_m: must be from 1e-6 to 1000, got 0",
+    );
     assert_starts(
         &shape("{ polygon_m = [[0, 0], 3] }"),
         "x.toml:3:32: body[0].shape.polygon_m: must be a list of 2 numbers, got 3",
@@ -161,7 +161,7 @@ fn choices_list_what_is_allowed_and_propose_the_nearest() {
     let text = format!("[world]\nimpact_state = \"interstate\"\n{}", body_with(""));
     let errors = scene_errors(&text);
     assert_starts(&errors, "x.toml:2:16: world.impact_state: must be one of \"inter-state\", ");
-    assert!(errors.ends_with("got the text \"interstate\"; write e.g. impact_state = \"inter-state\""), "{errors}");
+    assert!(errors.ends_with("got the text \"interstate\"; write impact_state = \"inter-state\""), "{errors}");
 }
 
 #[test]
@@ -169,10 +169,7 @@ fn pairs_and_tools_need_their_bodies() {
     let with = |tail: &str| scene_errors(&format!("{}{tail}", body_with("")));
     assert_starts(&with("[[pair]]\nfriction = 1\n"), "x.toml:5:1: pair[0].bodies: is missing");
     assert_starts(&with("[[pair]]\nbodies = [\"a\"]\n"), "x.toml:6:10: pair[0].bodies: must be a list of two names");
-    assert_starts(
-        &with("[tool]\nhandle_m = [0, 0]\n"),
-        "x.toml:5:1: tool.body: is missing; write e.g. body = \"probe\"",
-    );
+    assert_starts(&with("[tool]\nhandle_m = [0, 0]\n"), "x.toml:5:1: tool.body: is missing; write body = \"probe\"");
     assert_starts(&with("[tool]\nbody = 3\n"), "x.toml:6:8: tool.body: must be a text, got 3");
 }
 
@@ -223,11 +220,14 @@ fn an_empty_profile_has_the_defaults_of_the_contract() {
 #[test]
 fn wrong_values_of_a_profile_are_rejected() {
     for (text, start) in [
-        ("[coupling]\nstiffness_n_per_m = -1", "p.toml:2:21: coupling.stiffness_n_per_m: must be zero or more, got -1"),
-        ("[mapping]\nscale = 0", "p.toml:2:9: mapping.scale: must be more than zero"),
+        (
+            "[coupling]\nstiffness_n_per_m = -1",
+            "p.toml:2:21: coupling.stiffness_n_per_m: must be from 0 to 1000000, got -1",
+        ),
+        ("[mapping]\nscale = 0", "p.toml:2:9: mapping.scale: must be from 0.001 to 1000, got 0"),
         ("[mapping]\naxis = [0, 0]", "p.toml:2:8: mapping.axis: has no direction"),
         ("[safety]\npassivity = \"tnak\"", "p.toml:2:13: safety.passivity: must be one of \"tank\""),
-        ("[safety]\nmax_force_n = 0", "p.toml:2:15: safety.max_force_n: must be more than zero"),
+        ("[safety]\nmax_force_n = 0", "p.toml:2:15: safety.max_force_n: must be from 0.001 to 1000000, got 0"),
         ("[safety]\nlost_after_s = 0.001", "p.toml:2:16: safety.lost_after_s: must not be less than stale_after_s"),
         ("[realtime]\nrate_hz = 2000", "p.toml:2:11: realtime.rate_hz: must be a whole number from 1 to 1000"),
         ("[realtime]\nrate_hz = 300", "p.toml:2:11: realtime.rate_hz: 300 Hz does not divide"),
@@ -287,7 +287,7 @@ fn wrong_values_of_a_device_are_rejected() {
         ("[hand]\npath = [[0, 0, 0]]", "d.toml:2:9: hand.path[0]: needs two rows or more to repeat"),
         ("[hand]\npath = [[-1, 0, 0], [0, 0, 0]]", "d.toml:2:9: hand.path[0]: starts before time zero, at -1 s"),
         ("[hand]\npath = [[0, 0]]", "d.toml:2:9: hand.path: must be a list of 3 numbers, got a list of 2"),
-        ("[model]\nmass_kg = 0", "d.toml:2:11: model.mass_kg: must be more than zero"),
+        ("[model]\nmass_kg = 0", "d.toml:2:11: model.mass_kg: must be from 1e-6 to 1000, got 0"),
         ("variant = \"v9\"", "d.toml:1:11: variant: must be one of \"v3\", \"v2\", \"kit\""),
     ] {
         assert_starts(&device_errors(text), start);
@@ -317,7 +317,7 @@ fn a_key_without_effect_is_rejected_with_its_location() {
     assert_starts(
         &scene_errors(&body_with("mass_kg = 0.1\ndensity_kg_per_m2 = 10")),
         "x.toml:5:21: body[0].density_kg_per_m2: is given besides mass_kg, which overrides it; \
-         write mass_kg or density_kg_per_m2, not both",
+         remove mass_kg or density_kg_per_m2",
     );
 }
 
@@ -335,7 +335,7 @@ fn keys_that_a_kind_of_device_ignores_are_warnings() {
         ("kind = \"hid-native\"\ntravel_m = 0.1", "travel_m has no effect"),
         ("kind = \"haply-2diy\"\nlever_m = 0.1", "lever_m has no effect"),
     ] {
-        let warnings = device::load(&Source::in_memory("d.toml", text), KINDS).unwrap().ignored_keys;
+        let warnings = device::load(&Source::in_memory("d.toml", text), KINDS).unwrap().warnings;
         assert!(matches!(&warnings[..], [only] if only.starts_with(start)), "{warnings:?}");
     }
 }

@@ -123,6 +123,15 @@ pub enum ShapeDescription {
         /// Radius of the round ends, m.
         radius_m: f64,
     },
+    /// A line of straight walls, for rooms and mazes.
+    Walls {
+        /// Points of the line in the shape's frame, m.
+        points_m: Vec<Vector2<f64>>,
+        /// Thickness of the walls, half of it on each side of the line, m.
+        thickness_m: f64,
+        /// Whether a wall joins the last point to the first.
+        closed: bool,
+    },
 }
 
 /// Overrides for one pair of bodies.

@@ -22,6 +22,13 @@ impl Scene {
         let ratio = |(light, heavy): &(&Body, &Body)| heavy.mass_kg / light.mass_kg;
         layers.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
     }
+
+    /// Returns the heaviest dynamic body that a body can touch; `None` if there is none.
+    pub fn heaviest_beside(&self, body: &Body) -> Option<&Body> {
+        let all = self.dynamic_bodies.iter().map(|&index| &self.bodies[index]);
+        let others = all.filter(|other| other.layer == body.layer && !std::ptr::eq(*other, body));
+        others.max_by(|a, b| a.mass_kg.total_cmp(&b.mass_kg))
+    }
 }
 
 #[cfg(test)]

@@ -48,13 +48,21 @@ impl AreaProperties {
     /// Returns the properties of a tidy outline (see [`crate::scene::polygon::tidy`]), convex or concave, grown by
     /// `rounding_m`.
     pub fn of_polygon(outline: &[Vector2<f64>], rounding_m: f64) -> Self {
+        Self::of_outlines(&[outline], rounding_m)
+    }
+
+    /// Returns the properties of a shape with several outlines, such as a ring, grown by `rounding_m`. Outer outlines
+    /// are anticlockwise and those of holes clockwise: the material is on the left.
+    pub fn of_outlines(outlines: &[&[Vector2<f64>]], rounding_m: f64) -> Self {
         // The sums are relative to a corner, so that an outline far from the origin loses no precision.
-        let reference = outline[0];
-        let local: Vec<_> = outline.iter().map(|corner| corner - reference).collect();
+        let reference = outlines[0][0];
         let mut sums = Sums::default();
-        sums.add_polygon(&local);
-        if rounding_m > 0.0 {
-            sums.add_growth(&local, rounding_m);
+        for outline in outlines {
+            let local: Vec<_> = outline.iter().map(|corner| corner - reference).collect();
+            sums.add_polygon(&local);
+            if rounding_m > 0.0 {
+                sums.add_growth(&local, rounding_m);
+            }
         }
         sums.about_centroid(reference)
     }

@@ -11,6 +11,9 @@ pub mod mass;
 pub mod polygon;
 pub mod seams;
 mod validate;
+pub mod walls;
+
+pub use build::MAX_BODIES;
 
 use crate::math::rotate;
 use crate::scene::description::{ImpactState, RestitutionLaw};

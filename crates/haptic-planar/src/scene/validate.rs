@@ -119,11 +119,19 @@ fn shape(at: &At, shape: &ShapeDescription) -> Result<(), SceneError> {
         ShapeDescription::Capsule { length_m, radius_m } => {
             at.size("capsule_m.length_m", *length_m).and(at.size("capsule_m.radius_m", *radius_m))
         }
-        ShapeDescription::Polygon { corners_m } => corners_m.iter().enumerate().try_for_each(|(i, corner)| {
-            let name = format!("polygon_m, corner {},", i + 1);
-            at.coordinate("shape", &name, corner.x).and(at.coordinate("shape", &name, corner.y))
-        }),
+        ShapeDescription::Polygon { corners_m } => coordinates(at, "polygon_m, corner", corners_m),
+        ShapeDescription::Walls { points_m, thickness_m, .. } => {
+            at.size("thickness_m", *thickness_m)?;
+            coordinates(at, "walls_m, point", points_m)
+        }
     }
+}
+
+fn coordinates(at: &At, what: &str, points_m: &[Vector2<f64>]) -> Result<(), SceneError> {
+    points_m.iter().enumerate().try_for_each(|(i, point)| {
+        let name = format!("{what} {},", i + 1);
+        at.coordinate("shape", &name, point.x).and(at.coordinate("shape", &name, point.y))
+    })
 }
 
 /// Validates density, mass and inertia. A fixed body does not use them, but they must still be finite.
@@ -139,7 +147,7 @@ fn inertia(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
 fn velocity(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     at.finite_vector("velocity_m_per_s", body.velocity_m_per_s)?;
     at.finite("spin_rad_per_s", body.angular_velocity_rad_per_s)?;
-    let remedy = "leave it out, or take away `fixed = true`";
+    let remedy = "remove it, or write fixed = false";
     if body.fixed && body.velocity_m_per_s != Vector2::zeros() {
         return at.fail("velocity_m_per_s", format!("{} is fixed but has a velocity", at.whose), remedy);
     }

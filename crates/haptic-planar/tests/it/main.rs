@@ -25,6 +25,7 @@ mod slots;
 mod stacks;
 mod starvation;
 mod wall_ends;
+mod walls;
 mod weightless;
 mod worst_case;
 

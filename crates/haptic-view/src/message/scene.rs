@@ -2,6 +2,7 @@
 
 use haptic_planar::math::rotate;
 use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
+use haptic_planar::scene::walls::Walls;
 use haptic_planar::scene::{Body, Scene};
 use nalgebra::Vector2;
 use serde::Serialize;
@@ -71,6 +72,18 @@ pub enum ShapeMessage {
         /// Radius of the ends, m.
         radius_m: f64,
     },
+    /// Walls along a line.
+    WallsM {
+        /// Points of the line, m.
+        points_m: Vec<[f64; 2]>,
+        /// Thickness of the walls, m.
+        thickness_m: f64,
+        /// Whether a wall joins the last point to the first.
+        closed: bool,
+        /// Outlines of the walls, with the material on the left, m: one, or the outer and the inner one of a closed
+        /// line.
+        outlines_m: Vec<Vec<[f64; 2]>>,
+    },
 }
 
 /// The tool of a scene.
@@ -98,8 +111,10 @@ pub struct ScenesMessage {
 pub struct SceneEntry {
     /// Name of the scene.
     pub name: String,
-    /// One-line description.
+    /// Title of the scene; its name if it has none.
     pub title: String,
+    /// What there is to feel in the scene; empty if the scene does not say.
+    pub description: String,
     /// URL path of the scene's picture.
     pub thumbnail: String,
 }
@@ -147,13 +162,25 @@ fn shape(shape: &ShapeDescription) -> ShapeMessage {
     match shape {
         ShapeDescription::Box { size_m } => ShapeMessage::BoxM((*size_m).into()),
         ShapeDescription::Disc { radius_m } => ShapeMessage::DiscRadiusM(*radius_m),
-        ShapeDescription::Polygon { corners_m } => {
-            ShapeMessage::PolygonM(corners_m.iter().map(|&corner| corner.into()).collect())
-        }
+        ShapeDescription::Polygon { corners_m } => ShapeMessage::PolygonM(arrays(corners_m)),
         ShapeDescription::Capsule { length_m, radius_m } => {
             ShapeMessage::CapsuleM { length_m: *length_m, radius_m: *radius_m }
         }
+        ShapeDescription::Walls { points_m, thickness_m, closed } => {
+            // The scene has been built from this description, so these are valid walls.
+            let outlines = Walls::new(points_m, *thickness_m, *closed).map(|walls| walls.outlines).unwrap_or_default();
+            ShapeMessage::WallsM {
+                points_m: arrays(points_m),
+                thickness_m: *thickness_m,
+                closed: *closed,
+                outlines_m: outlines.iter().map(|outline| arrays(outline)).collect(),
+            }
+        }
     }
+}
+
+fn arrays(points_m: &[Vector2<f64>]) -> Vec<[f64; 2]> {
+    points_m.iter().map(|&point_m| point_m.into()).collect()
 }
 
 fn bounds_m(scene: &Scene) -> [[f64; 2]; 2] {

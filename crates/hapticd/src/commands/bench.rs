@@ -10,7 +10,7 @@ use crate::figures::ticks_in;
 use crate::stopwatch::Stopwatch;
 use generated::Generated;
 use haptic_config::builtin::SCENES;
-use haptic_config::scene;
+use haptic_config::{include, scene};
 use haptic_coupling::coupling::Gains;
 use haptic_coupling::model::WorstAxisModel;
 use haptic_device::{Path, PrescribedDevice};
@@ -77,7 +77,7 @@ fn sessions() -> impl Iterator<Item = (String, Result<SimulationRun, Failure>)> 
 }
 
 fn built_in(name: &str) -> Result<SimulationRun, Failure> {
-    let scene = scene::load(&SCENES.open(name, None)?)?;
+    let scene = scene::load(&include::open_scene(name, None)?)?;
     let hand = generated::circling(State::new(&scene).handle_m(&scene));
     session(scene, hand)
 }

@@ -1,27 +1,32 @@
 //! `hapticd check`: validates files and reports facts about them.
 
+mod objections;
+mod picture;
+pub mod warnings;
+
 use super::{print_json, print_line};
-use crate::admission::WorstTick;
+use crate::admission::{Judgement, WorstTick};
 use crate::cli::CheckArguments;
 use crate::failure::Failure;
 use haptic_backends::KINDS;
 use haptic_config::error::{FileErrors, Problem};
 use haptic_config::kind::FileKind;
 use haptic_config::proposals::Proposals;
+use haptic_config::scene::{About, SceneFile};
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
 use haptic_config::stability::Stability;
-use haptic_config::{device, hand, profile, scene};
+use haptic_config::{device, hand, include, profile, scene};
 use haptic_device::DeviceConfig;
 use haptic_loop::settings::worst_axis;
-use haptic_planar::scene::description::ImpactState;
-use haptic_planar::scene::envelope::{MAX_FORCE_N, MAX_MASS_RATIO, MAX_STIFFNESS_N_PER_M};
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::tick::TICK_S;
+use objections::Objections;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
+use warnings::{device_warnings, scene_warnings, unusual};
 
 /// Time limit for measuring the worst-case tick of a scene.
 const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
@@ -29,16 +34,24 @@ const WORST_TICK_BUDGET: Duration = Duration::from_secs(2);
 /// Runs the command.
 ///
 /// # Errors
-/// If a file is invalid; the failure lists all problems in all files.
+/// If a file is invalid, or a profile is not valid for its hardware; the failure lists all problems in all files. If the
+/// only problem is that the machine is busy, it is not one of the input. If the picture cannot be written.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
+    let draw = arguments.picture.as_deref().map(|out| picture::prepare(&arguments.files, out)).transpose()?;
     let findings: Vec<Finding> = arguments.files.iter().map(|path| Finding::new(path)).collect();
     if arguments.json {
         print_json(&serde_json::json!({ "files": findings }))?;
     } else {
         findings.iter().filter_map(Finding::text).try_for_each(|text| print_line(text.trim_end()))?;
     }
+    draw.map_or(Ok(()), |draw| draw.write())?;
+    let is_only_busy = findings.iter().all(|finding| finding.errors.is_empty() || finding.may_be_busy);
     let problems: Vec<Problem> = findings.into_iter().flat_map(|finding| finding.errors).collect();
-    if problems.is_empty() { Ok(()) } else { Err(FileErrors(problems).into()) }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let text = FileErrors(problems).to_string();
+    Err(if is_only_busy { Failure::Runtime(text) } else { Failure::BadInput(text) })
 }
 
 /// Result of checking one file.
@@ -48,6 +61,8 @@ struct Finding {
     kind: Option<FileKind>,
     ok: bool,
     errors: Vec<Problem>,
+    #[serde(skip)]
+    may_be_busy: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(flatten)]
@@ -66,6 +81,8 @@ enum Facts {
 
 #[derive(Clone, Debug, Serialize)]
 struct SceneFacts {
+    #[serde(flatten)]
+    about: About,
     bodies: usize,
     fixed: usize,
     dynamic: usize,
@@ -115,6 +132,7 @@ impl Finding {
             kind: None,
             ok: false,
             errors: Vec::new(),
+            may_be_busy: false,
             warnings: Vec::new(),
             facts: None,
         };
@@ -127,15 +145,18 @@ impl Finding {
             Err(errors) => return Self { errors: errors.0, ..blank },
         };
         let blank = Self { kind: Some(kind), ..blank };
-        match facts(kind, &source) {
-            Ok((facts, warnings)) => Self { ok: true, facts: Some(facts), warnings, ..blank },
+        let source = if kind == FileKind::Scene { include::expanded(source) } else { Ok(source) };
+        match source.and_then(|source| verdict(kind, &source)) {
+            Ok(Verdict { facts, warnings, errors, may_be_busy }) => {
+                Self { ok: errors.is_empty(), facts: Some(facts), warnings, errors, may_be_busy, ..blank }
+            }
             Err(errors) => Self { errors: errors.0, ..blank },
         }
     }
 
     /// Describes a valid file; `None` for a file with errors, which are reported separately.
     fn text(&self) -> Option<String> {
-        let facts = self.facts.as_ref()?;
+        let facts = self.facts.as_ref().filter(|_| self.ok)?;
         let mut text = format!("{}: valid {}{}\n", self.file, facts.kind(), warning_count(self.warnings.len()));
         match facts {
             Facts::Scene(facts) => write_scene(&mut text, facts),
@@ -168,85 +189,69 @@ fn warning_count(count: usize) -> String {
     }
 }
 
-fn facts(kind: FileKind, source: &Source) -> Result<(Facts, Vec<String>), FileErrors> {
+/// What was found in a file that could be read.
+struct Verdict {
+    facts: Facts,
+    warnings: Vec<String>,
+    /// Reasons why a profile is not valid for its hardware.
+    errors: Vec<Problem>,
+    /// Whether the only reason may be that the machine was busy.
+    may_be_busy: bool,
+}
+
+impl Verdict {
+    fn valid(facts: Facts, warnings: Vec<String>) -> Self {
+        Self { facts, warnings, errors: Vec::new(), may_be_busy: false }
+    }
+}
+
+fn verdict(kind: FileKind, source: &Source) -> Result<Verdict, FileErrors> {
     match kind {
         FileKind::Scene => {
-            let scene = scene::load(source)?;
-            Ok((Facts::Scene(scene_facts(&scene)), scene_warnings(&scene)))
+            let SceneFile { scene, about, warnings, .. } = scene::load_file(source)?;
+            let facts = scene_facts(&scene, about);
+            let cost = match facts.worst_tick.judgement() {
+                Judgement::TooLong(text) => Some(format!("not valid for hardware: {text}")),
+                Judgement::Fits | Judgement::Busy(_) => None,
+            };
+            let warnings = unusual(&warnings).chain(scene_warnings(&scene)).chain(cost).collect();
+            Ok(Verdict::valid(Facts::Scene(facts), warnings))
         }
-        FileKind::Profile => {
-            let setup = Setup::from_profile(profile::load(source)?, None, KINDS)?;
-            let warnings =
-                [scene_warnings(&setup.scene), coupling_warnings(&setup), device_warnings(&setup.device)].concat();
-            Ok((Facts::Profile(Box::new(profile_facts(&setup))), warnings))
-        }
+        FileKind::Profile => Ok(profile_verdict(&Setup::from_profile(profile::load(source)?, None, KINDS)?)),
         FileKind::Device => {
             let device = device::load(source, KINDS)?;
-            Ok((Facts::Device(device_facts(&device)), device_warnings(&device)))
+            Ok(Verdict::valid(Facts::Device(device_facts(&device)), device_warnings(&device)))
         }
         FileKind::Hand => {
             let hand = hand::load(source)?;
-            Ok((
-                Facts::Hand { seconds: hand.rows().last().map_or(0.0, |row| row[0]), rows: hand.rows().len() },
-                Vec::new(),
-            ))
+            let seconds = hand.rows().last().map_or(0.0, |row| row[0]);
+            Ok(Verdict::valid(Facts::Hand { seconds, rows: hand.rows().len() }, Vec::new()))
         }
     }
 }
 
-/// Returns warnings if `simulate` accepts the scene but `run` rejects it, and if its masses are outside the envelope.
-fn scene_warnings(scene: &Scene) -> Vec<String> {
-    let unbounded = "world.impact_state is \"exact\", which has no bound on its cost: `simulate` accepts it, \
-                     `run` rejects it; write impact_state = \"inter-state\" for `run`";
-    let unbounded = (scene.impact_state == ImpactState::Exact).then(|| unbounded.to_owned());
-    unbounded.into_iter().chain(mass_warning(scene)).collect()
+fn profile_verdict(setup: &Setup) -> Verdict {
+    let facts = profile_facts(setup);
+    let Objections { problems, may_be_busy } = Objections::new(setup, &facts.world.worst_tick, &facts.stability);
+    let mut warnings: Vec<String> = unusual(&setup.warnings)
+        .chain(scene_warnings(&setup.scene))
+        .chain(device_warnings(&setup.device))
+        .chain(unusual(&facts.stability.warnings(&setup.profile.coupling_at)))
+        .collect();
+    let mut errors = Vec::new();
+    match setup.is_simulated() {
+        // A busy machine says nothing about a simulated device.
+        true if may_be_busy => {}
+        true => warnings.extend(problems.iter().map(|problem| format!("not valid for hardware: {problem}"))),
+        false => errors = problems,
+    }
+    Verdict { facts: Facts::Profile(Box::new(facts)), warnings, errors, may_be_busy }
 }
 
-fn mass_warning(scene: &Scene) -> Option<String> {
-    let (light, heavy) = scene.lightest_and_heaviest()?;
-    let ratio = heavy.mass_kg / light.mass_kg;
-    (ratio > MAX_MASS_RATIO).then(|| {
-        format!(
-            "\"{}\" is {ratio:.0} times as heavy as \"{}\": above {MAX_MASS_RATIO}, contacts between them may be \
-             inaccurate; bring the masses closer together",
-            heavy.name, light.name
-        )
-    })
-}
-
-/// Returns warnings if the coupling is outside the envelope.
-fn coupling_warnings(setup: &Setup) -> Vec<String> {
-    let (stiffness, force) = (setup.profile.coupling.stiffness_n_per_m, setup.max_force_n());
-    let stiff = format!(
-        "coupling.stiffness_n_per_m is {stiffness}: above {MAX_STIFFNESS_N_PER_M}, contacts of the tool may be \
-         inaccurate; use a lower stiffness"
-    );
-    let strong = format!(
-        "the force limit is {force} N: above {MAX_FORCE_N} N, contacts of the tool may be inaccurate; lower \
-         safety.max_force_n"
-    );
-    let warnings = [(stiffness > MAX_STIFFNESS_N_PER_M, stiff), (force > MAX_FORCE_N, strong)];
-    warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect()
-}
-
-fn device_warnings(device: &DeviceConfig) -> Vec<String> {
-    assumptions(device).into_iter().chain(device.ignored_keys.iter().cloned()).collect()
-}
-
-/// Returns a warning for each value that is assumed because the file of a hardware device does not give it.
-pub fn assumptions(device: &DeviceConfig) -> Vec<String> {
-    let damping = format!(
-        "model.damping_n_s_per_m is missing, {} is assumed; measure it with `hapticd identify`",
-        device.model.damping_n_s_per_m[0]
-    );
-    let delay = "model.delay_s is missing, a full service period is assumed; measure it with `hapticd identify`";
-    let warnings = [(device.damping_is_assumed, damping), (device.delay_is_assumed, delay.to_owned())];
-    warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect()
-}
-
-fn scene_facts(scene: &Scene) -> SceneFacts {
+fn scene_facts(scene: &Scene, about: About) -> SceneFacts {
     let fixed = scene.bodies.iter().filter(|body| body.fixed).count();
     SceneFacts {
+        about,
         bodies: scene.bodies.len(),
         fixed,
         dynamic: scene.bodies.len() - fixed,
@@ -271,7 +276,7 @@ fn profile_facts(setup: &Setup) -> ProfileFacts {
         damping_n_s_per_m: setup.profile.coupling.damping_n_s_per_m,
         max_force_n: setup.max_force_n(),
         engage_ramp_s: setup.settings().safety.engage_ramp_s,
-        world: scene_facts(&setup.scene),
+        world: scene_facts(&setup.scene, setup.about.clone()),
         stability: Stability::new(setup),
     }
 }
@@ -290,10 +295,13 @@ fn device_facts(device: &DeviceConfig) -> DeviceFacts {
 }
 
 fn write_scene(text: &mut String, facts: &SceneFacts) -> std::fmt::Result {
-    let SceneFacts { bodies, fixed, dynamic, pieces, near_pair_capacity, .. } = facts;
+    let SceneFacts { about, bodies, fixed, dynamic, pieces, near_pair_capacity, .. } = facts;
+    for line in [&about.title, &about.description].into_iter().filter(|line| !line.is_empty()) {
+        writeln!(text, "  {line}")?;
+    }
     writeln!(text, "  bodies: {bodies} ({fixed} fixed, {dynamic} dynamic), convex pieces: {pieces}")?;
     writeln!(text, "  contact-pair capacity: {near_pair_capacity}")?;
-    write_worst_tick(text, &facts.worst_tick)?;
+    writeln!(text, "  {}", facts.worst_tick)?;
     writeln!(text, "  tool: {}", facts.tool.as_deref().unwrap_or("none"))?;
     writeln!(text, "  {:<24} {:>12} {:>14}  centre_m", "body", "mass_kg", "inertia_kg_m2")?;
     facts.masses.iter().try_for_each(|mass| {
@@ -302,18 +310,13 @@ fn write_scene(text: &mut String, facts: &SceneFacts) -> std::fmt::Result {
     })
 }
 
-fn write_worst_tick(text: &mut String, worst: &WorstTick) -> std::fmt::Result {
-    writeln!(text, "  {worst}")?;
-    worst.objection().map_or(Ok(()), |objection| writeln!(text, "  warning: {objection}"))
-}
-
 fn write_profile(text: &mut String, facts: &ProfileFacts) -> std::fmt::Result {
     writeln!(text, "  scene {}, device {}", facts.scene, facts.device)?;
     writeln!(text, "  coupling {} N/m, {} N·s/m", facts.stiffness_n_per_m, facts.damping_n_s_per_m)?;
     writeln!(text, "  force up to {} N, ramp {} s", facts.max_force_n, facts.engage_ramp_s)?;
     let SceneFacts { bodies, pieces, near_pair_capacity, .. } = &facts.world;
     writeln!(text, "  bodies: {bodies}, convex pieces: {pieces}, contact-pair capacity: {near_pair_capacity}")?;
-    write_worst_tick(text, &facts.world.worst_tick)?;
+    writeln!(text, "  {}", facts.world.worst_tick)?;
     facts.stability.text.lines().try_for_each(|line| writeln!(text, "  {line}"))
 }
 

@@ -12,6 +12,8 @@ use haptic_device::HandModel;
 use haptic_emulator::emulators::BoardOptions;
 use haptic_emulator::serial::{Board, LineFaults, ServeOptions, serve};
 use haptic_realtime::thread::{CpuChoice, ThreadRequest, spawn};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +24,10 @@ use std::time::Duration;
 pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     let (mut board, options) = (board(arguments)?, serve_options(arguments));
     file_use(arguments)?.writes("--trace", arguments.trace.as_deref()).check()?;
+    check_link(&arguments.link)?;
+    if let Some(trace) = &arguments.trace {
+        File::create(trace).map_err(|error| Failure::unwritable(trace, &error))?;
+    }
     let (signals, link) = (Signals::register_without_stop()?, arguments.link.display());
     let stop = Arc::clone(&signals.stop);
     // The emulation continues when its output is no longer read.
@@ -34,6 +40,18 @@ pub fn emulate(arguments: &EmulateArguments) -> Result<(), Failure> {
     print_line(&format!("{} ms emulated, {dropped} frames dropped, {damaged} damaged", summary.ticks))?;
     print_line(&format!("maximum net energy to the hand: {:.6} J", summary.given_most_j))?;
     Ok(())
+}
+
+/// Rejects a link that cannot be created because of its path.
+fn check_link(link: &Path) -> Result<(), Failure> {
+    let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let problem = match std::fs::symlink_metadata(link) {
+        _ if folder.is_some_and(|folder| !folder.is_dir()) => "its folder does not exist",
+        Ok(there) if !there.is_symlink() => "exists and is not a link",
+        _ => return Ok(()),
+    };
+    let name = link.file_name().unwrap_or_default().to_string_lossy();
+    Err(Failure::BadInput(format!("--link {}: {problem}; give --link /tmp/{name}-port", link.display())))
 }
 
 /// Requests a priority below the default of the loop and above all ordinary programs. Hardware does not wait for other

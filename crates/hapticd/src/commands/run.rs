@@ -1,6 +1,6 @@
 //! `hapticd run`: runs the loop in real time.
 
-use super::check::assumptions;
+use super::check::warnings::device_warnings;
 use super::print_json;
 use crate::admission;
 use crate::cli::RunArguments;
@@ -14,6 +14,7 @@ use crate::status::{Status, conclude};
 use crate::verdict::verdict;
 use crate::viewer;
 use haptic_config::setup::Setup;
+use haptic_config::stability::Stability;
 use haptic_view::Listener;
 
 /// Runs the command.
@@ -34,11 +35,17 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (scene, name) = (&setup.profile.scene.name, &device.identity().name);
     tracing::info!("Running scene \"{scene}\" on a {name} at 1 kHz; Ctrl-C ends it, SIGUSR1 is an emergency stop");
     warn_of_slow_service(&setup);
-    for assumption in assumptions(&setup.device) {
-        tracing::warn!("{}: {assumption}", setup.profile.device.name);
+    for unusual in &setup.warnings {
+        tracing::warn!("{unusual}");
+    }
+    for warning in device_warnings(&setup.device) {
+        tracing::warn!("{}: {warning}", setup.profile.device.name);
     }
     if let Some(text) = warning {
         tracing::warn!("{text}");
+    }
+    if let Some(unstable) = Stability::new(&setup).instability(&setup.profile.coupling_at) {
+        tracing::warn!("{unstable}");
     }
     let options = Options {
         input: arguments.input.clone(),

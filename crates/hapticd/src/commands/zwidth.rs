@@ -35,7 +35,7 @@ const TRAVEL_M: f64 = 0.015;
 /// # Errors
 /// If the input is invalid, the picture cannot be written, or the measurement fails.
 pub fn zwidth(arguments: &ZwidthArguments) -> Result<(), Failure> {
-    let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), writer_for)?;
+    let writer = arguments.out.as_deref().map_or(Ok(write_svg as _), |out| writer_for("--out", out))?;
     arguments.out.as_deref().map_or(Ok(()), atomic_write::check_writable)?;
     let input = InputArguments {
         profile: arguments.profile.clone(),

@@ -25,7 +25,7 @@ pub fn open_setup(input: &InputArguments) -> Result<Setup, Failure> {
     let stand_in = InputArguments { device: Some("simulated-2dof".to_owned()), ..input.clone() };
     let mut setup = Setup::open(&stand_in, None)?;
     let name = AUTO.to_owned();
-    setup.sources.device = Source { name, text: found.device_file(), folder: None };
+    setup.sources.device = Source::in_memory(&name, &found.device_file());
     setup.device = device::load(&setup.sources.device, KINDS)?;
     setup.profile.device = Reference::from_flag(AUTO);
     setup.profile.simulation_only.reject_on_hardware(true)?;

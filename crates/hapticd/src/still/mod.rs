@@ -9,7 +9,6 @@ use crate::cli::SnapshotArguments;
 use crate::failure::Failure;
 use crate::file_use::PathConflicts;
 use crate::log::log_written;
-use haptic_config::builtin::SCENES;
 use haptic_config::scene;
 use haptic_config::setup::{Setup, open_profile};
 use haptic_draw::compose::{Annotations, Content, compose};
@@ -26,7 +25,7 @@ pub type Writer = fn(&Drawing) -> Result<Vec<u8>, Failure>;
 /// # Errors
 /// If the input is invalid or the picture cannot be written.
 pub fn snapshot(arguments: &SnapshotArguments) -> Result<(), Failure> {
-    let writer = writer_for(&arguments.out)?;
+    let writer = writer_for("--out", &arguments.out)?;
     let content = content(arguments)?;
     let annotations = if arguments.no_names { Annotations::NoNames } else { Annotations::All };
     let picture = writer(&compose(&content, annotations))?;
@@ -47,19 +46,19 @@ fn write_png(drawing: &Drawing) -> Result<Vec<u8>, Failure> {
     png::write(drawing).map_err(|error| Failure::Runtime(error.to_string()))
 }
 
-/// Returns the writer for a file name extension.
+/// Returns the writer for the extension of the file that `flag` names.
 ///
 /// # Errors
 /// If the extension is neither `.svg` nor `.png`.
-pub fn writer_for(path: &Path) -> Result<Writer, Failure> {
+pub fn writer_for(flag: &str, path: &Path) -> Result<Writer, Failure> {
     let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
     match extension.as_ref().and_then(|extension| extension.to_str()) {
         Some("svg") => Ok(write_svg),
         Some("png") => Ok(write_png),
         _ => {
             let right = path.with_extension("svg");
-            let problem = format!("--out {}: pictures are written as .svg or .png", path.display());
-            Err(Failure::BadInput(format!("{problem}; write e.g. --out {}", right.display())))
+            let problem = format!("{flag} {}: pictures are written as .svg or .png", path.display());
+            Err(Failure::BadInput(format!("{problem}; give {flag} {}", right.display())))
         }
     }
 }
@@ -69,18 +68,19 @@ fn content(arguments: &SnapshotArguments) -> Result<Content, Failure> {
     match arguments.seconds {
         None => {
             let profile = open_profile(&arguments.input)?;
-            let source = profile.scene.open(&SCENES)?;
+            let source = profile.scene.open_scene()?;
             let used =
                 PathConflicts::default().reads_source("--profile", &profile.source).reads_source("--scene", &source);
             used.writes("--out", Some(&arguments.out)).check()?;
-            Ok(Content::at_start(&scene::load(&source)?))
+            let file = scene::load_file(&source)?;
+            Ok(Content::at_start(&file.scene).titled(&file.about.title))
         }
         Some(seconds) => {
             let setup = Setup::open(&arguments.input, None)?;
             PathConflicts::from_setup(&setup, &arguments.input).writes("--out", Some(&arguments.out)).check()?;
-            let view = SceneView::new(&setup.scene);
+            let (view, title) = (SceneView::new(&setup.scene), setup.about.title.clone());
             let (trail, placements) = trail::run(setup, seconds)?;
-            Ok(Content { view, placements, trail: Some(trail) })
+            Ok(Content { view, placements, trail: Some(trail), title })
         }
     }
 }

@@ -4,6 +4,7 @@ use super::library;
 use super::session::ViewerSession;
 use super::tuning::retuned;
 use crate::admission;
+use crate::failure::Failure;
 use haptic_backends::discovery;
 use haptic_config::builtin::SCENES;
 use haptic_config::scene;
@@ -77,9 +78,11 @@ impl Controller for ViewerSession {
         let description = scene::describe(&source).map_err(|errors| invalid(&errors))?;
         let file = scene::load_file(&source).map_err(|errors| invalid(&errors))?;
         let is_simulated = self.facts.is_simulated();
-        if let Some(warning) =
-            admission::admit(&name, &file.scene, is_simulated).map_err(|failure| invalid(&failure))?
-        {
+        let admitted = admission::admit(&name, &file.scene, is_simulated).map_err(|failure| match failure {
+            Failure::Runtime(text) => ControlError::Busy(text),
+            failure => invalid(&failure),
+        });
+        if let Some(warning) = admitted? {
             tracing::warn!("{warning}");
         }
         let scene_id = self.switch(&name, &description, file, &source.text)?;

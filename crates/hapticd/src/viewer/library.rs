@@ -6,9 +6,9 @@ use haptic_draw::compose::{Annotations, Content, compose};
 use haptic_draw::svg;
 use haptic_view::message::scene::SceneEntry;
 
-/// Returns all built-in scenes. The title of a scene comes from the comment in the first line of its file.
+/// Returns all built-in scenes.
 pub fn entries() -> Vec<SceneEntry> {
-    SCENES.entries.iter().map(|(name, text)| entry(name, text)).collect()
+    SCENES.entries.iter().map(|(name, _)| entry(name)).collect()
 }
 
 /// Returns a picture of a built-in scene as SVG; `None` if there is no such scene.
@@ -17,16 +17,15 @@ pub fn picture(name: &str) -> Option<String> {
     Some(svg::write(&compose(&Content::at_start(&scene), Annotations::None)))
 }
 
-fn entry(name: &str, text: &str) -> SceneEntry {
-    let thumbnail = format!("/api/scenes/{name}.svg");
-    SceneEntry { name: name.to_owned(), title: title(text).unwrap_or(name).to_owned(), thumbnail }
-}
-
-/// Returns the comment in the first line of a file, up to the first colon, semicolon or full stop.
-fn title(text: &str) -> Option<&str> {
-    let first_line = text.lines().next()?.strip_prefix('#')?.trim();
-    let stop = [": ", "; ", ". "].iter().filter_map(|stop| first_line.find(stop)).min();
-    Some(first_line[..stop.unwrap_or(first_line.len())].trim_end_matches('.'))
+fn entry(name: &str) -> SceneEntry {
+    let about = SCENES.built_in(name).map(|source| scene::about(&source)).unwrap_or_default();
+    let title = if about.title.is_empty() { name.to_owned() } else { about.title };
+    SceneEntry {
+        name: name.to_owned(),
+        title,
+        description: about.description,
+        thumbnail: format!("/api/scenes/{name}.svg"),
+    }
 }
 
 #[cfg(test)]
@@ -34,13 +33,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_scene_has_a_title_and_a_picture() {
-        for SceneEntry { name, title, .. } in entries() {
-            assert!(title.len() > 8 && title.len() < 80 && !title.ends_with('.'), "{name}: {title}");
+    fn every_built_in_scene_has_a_title_a_description_and_a_picture() {
+        for SceneEntry { name, title, description, .. } in entries() {
+            assert!(title.len() > 4 && title.len() < 60 && !title.ends_with('.'), "{name}: {title}");
+            assert!(description.len() > 20 && description.ends_with('.'), "{name}: {description}");
             let svg = picture(&name).unwrap();
             assert!(svg.contains("<svg") && !svg.contains("<text"), "{name}: {svg}");
         }
         assert_eq!(picture("../table"), None);
-        assert_eq!(title("# A slope of 0.35 rad: of two boxes one holds"), Some("A slope of 0.35 rad"));
     }
 }

@@ -181,7 +181,7 @@ impl ViewerSession {
         &self,
         name: &str,
         description: &SceneDescription,
-        SceneFile { scene, hand }: SceneFile,
+        SceneFile { scene, hand, .. }: SceneFile,
         text: &str,
     ) -> Result<u64, ControlError> {
         let number = self.recording.worlds().add(WorldSource {

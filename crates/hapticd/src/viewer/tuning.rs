@@ -1,6 +1,7 @@
 //! Checks new gains from the viewer against the rules of profile files and the viewer's own limits.
 
-use haptic_config::section::nearest;
+use haptic_config::keys::profile::COUPLING_SECTION;
+use haptic_config::remedy;
 use haptic_coupling::coupling::{GAIN_KEYS, Gains};
 use haptic_coupling::key::Key;
 use haptic_loop::control::ControlError;
@@ -17,9 +18,9 @@ pub fn retuned(gains: &Gains, keys: &Map<String, Value>, max: &Gains) -> Result<
     reject_unknown_keys(keys)?;
     let (mut retuned, mut problems) = (*gains, Vec::new());
     for key in &GAIN_KEYS {
-        match keys.get(key.name).map(|value| checked(key, value, max)) {
+        match keys.get(key.name()).map(|value| checked(key, value, max)) {
             Some(Ok(number)) => *(key.field)(&mut retuned) = number,
-            Some(Err(problem)) => problems.push(format!("coupling.{}: {problem}", key.name)),
+            Some(Err(problem)) => problems.push(format!("coupling.{}: {problem}", key.name())),
             None => {}
         }
     }
@@ -28,11 +29,12 @@ pub fn retuned(gains: &Gains, keys: &Map<String, Value>, max: &Gains) -> Result<
 
 /// Rejects an unknown key and suggests the nearest known one. Unknown keys are reported before invalid values.
 fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
-    let names = GAIN_KEYS.map(|key| key.name);
+    let names = GAIN_KEYS.map(|key| key.name());
     let Some(unknown) = keys.keys().find(|key| !names.contains(&key.as_str())) else { return Ok(()) };
     let remedy = match unknown.as_str() {
         "coupling" => format!("send its keys themselves, e.g. {EXAMPLE}."),
-        _ => format!("did you mean {}?", nearest(unknown, &names).unwrap_or_default()),
+        _ => remedy::key_meant_by(unknown, &COUPLING_SECTION)
+            .map_or("remove it.".to_owned(), |key| format!("did you mean {}?", key.name)),
     };
     Err(ControlError::Invalid(format!(
         "coupling: {unknown:?} is an unknown key; {remedy} The keys are {}",
@@ -43,9 +45,9 @@ fn reject_unknown_keys(keys: &Map<String, Value>) -> Result<(), ControlError> {
 /// Checks the value given for a key and returns it as a number. Keys that are not given are not checked, because their
 /// values in the profile may exceed the limits.
 fn checked(key: &Key<Gains>, value: &Value, max: &Gains) -> Result<f64, String> {
-    let example = format!("send e.g. {{\"{}\":{:?}}}", key.name, key.get(&Gains::default()));
+    let example = format!("send {{\"{}\":{:?}}}", key.name(), key.get(&Gains::default()));
     let number = value.as_f64().ok_or_else(|| format!("must be a number, got {value}; {example}"))?;
-    if let Some(problem) = key.rule.violation(number) {
+    if let Some(problem) = key.number.accepted.violation(number) {
         return Err(format!("{problem}; {example}"));
     }
     let max = key.get(max);
@@ -91,7 +93,7 @@ mod tests {
     #[test]
     fn wrong_values_are_refused_with_their_key() {
         let cases = [
-            (json!({ "stiffness_n_per_m": -1 }), "coupling.stiffness_n_per_m: must be zero or more, got -1"),
+            (json!({ "stiffness_n_per_m": -1 }), "coupling.stiffness_n_per_m: must be from 0 to 1000000, got -1"),
             (json!({ "stiffness_n_per_m": 6000.0 }), "coupling.stiffness_n_per_m: must not be more than 5000"),
             (json!({ "stifness_n_per_m": 1.0 }), "did you mean stiffness_n_per_m?"),
             (json!({ "damping_n_s_per_m": "much" }), "coupling.damping_n_s_per_m: must be a number"),

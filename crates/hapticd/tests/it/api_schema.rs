@@ -111,6 +111,18 @@ fn every_built_in_scene_and_its_states_are_as_documented() {
 }
 
 #[test]
+fn walls_are_as_documented() {
+    let (daemon, documented) = (Daemon::start(&[]), Documented::read());
+    let toml = "[[body]]\nname = \"room\"\nfixed = true\n\
+                shape = { walls_m = [[0, 0], [0.1, 0], [0.1, 0.1]], thickness_m = 0.01, closed = true }\n";
+    assert_eq!(daemon.ask("POST", "/api/scene", &json!({ "toml": toml })).0, 200);
+    let scene = daemon.get("/api/scene");
+    documented.holds("scene", &scene);
+    assert_eq!(scene["bodies"][0]["shape"]["walls_m"]["outlines_m"].as_array().unwrap().len(), 2);
+    daemon.end();
+}
+
+#[test]
 fn every_message_of_the_stream_is_as_documented() {
     let (daemon, documented) = (Daemon::start(&[]), Documented::read());
     let mut stream = daemon.open_stream();

@@ -243,7 +243,9 @@ fn stop_without_a_daemon_fails_with_a_remedy() {
     let address = silent.local_addr().unwrap().to_string();
     let message = folder.ended(1, &["stop", "--view", &address]);
     assert!(message.starts_with(&format!("no daemon answers at {address}: timed out")), "{message}");
-    assert!(folder.ended(2, &["stop", "--view", "nowhere"]).contains("give an address and a port"));
+    assert!(
+        folder.ended(2, &["stop", "--view", "nowhere"]).contains("an address and a port; give --view 127.0.0.1:8520")
+    );
 }
 
 type Log = std::sync::Arc<std::sync::Mutex<Vec<String>>>;

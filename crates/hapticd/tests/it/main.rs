@@ -11,6 +11,7 @@ mod examples;
 mod golden;
 mod hangup;
 mod hostile;
+mod new_files;
 mod recorded_runs;
 mod recording;
 mod reload;

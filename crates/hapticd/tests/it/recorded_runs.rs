@@ -50,6 +50,23 @@ fn run_again_from_files(folder: &Folder) -> Value {
     folder.json(&arguments)
 }
 
+#[test]
+fn a_recording_of_a_scene_with_included_files_needs_none_of_them() {
+    let folder = Folder::new();
+    let ball = "[[body]]\nname = \"ball\"\nposition_m = [0.0, 0.05]\nshape = { disc_radius_m = 0.01 }\n";
+    let walls =
+        "[[body]]\nname = \"floor\"\nfixed = true\nshape = { walls_m = [[-0.1, 0], [0.1, 0]], thickness_m = 0.01 }\n";
+    folder
+        .file("scene.toml", format!("include = [\"walls.toml\"]\ntitle = \"A room\"\n{ball}[tool]\nbody = \"ball\"\n"));
+    folder.file("walls.toml", walls);
+    let simulate = ["simulate", "--scene", "./scene.toml", "--seconds", "0.5", "--record", "a.mcap", "--json"];
+    let summary = folder.json(&simulate);
+    std::fs::remove_file(folder.join("walls.toml")).unwrap();
+    assert_eq!(folder.hapticd(&simulate).status.code(), Some(2), "the file was not needed");
+    assert_eq!(folder.json(&["replay", "a.mcap", "--json"])["state_hash"], summary["state_hash"]);
+    assert_eq!(run_again_from_files(&folder)["state_hash"], summary["state_hash"]);
+}
+
 /// Returns the state hash and the effort hash of every tick of a recording.
 fn outputs(folder: &Folder, name: &str) -> Vec<(u64, u32)> {
     let recording = hapticd::recording::kept::OpenRecording::open(&folder.join(name)).unwrap();

@@ -54,7 +54,7 @@ fn a_saved_profile_is_applied_and_an_invalid_one_rejected_with_its_location() {
     daemon.wait_for("new coupling, ramped: 300 N/m, 0.1 N·s/m");
     daemon.save("[coupling]\nstiffness_n_per_m = -1\n");
     daemon.wait_for(
-        "profile rejected, settings unchanged: p.toml:2:21: coupling.stiffness_n_per_m: must be zero or more",
+        "profile rejected, settings unchanged: p.toml:2:21: coupling.stiffness_n_per_m: must be from 0 to 1000000",
     );
     daemon.save("scene = \"tower\"\n[coupling]\nstiffness_n_per_m = 300\n[safety]\nmax_force_n = 2\n");
     let seen = daemon.wait_for("new limits: maximum force 2 N");

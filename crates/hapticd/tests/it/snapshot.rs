@@ -36,7 +36,8 @@ fn every_built_in_scene_can_be_drawn_both_ways() {
 #[test]
 fn a_scene_shows_its_names_its_frictions_its_scale_and_its_gravity() {
     let picture = svg("table", None);
-    for needed in ["ice · μ 0.10", "wood · μ 0.40", "rubber · μ 0.80", "upper box", "stylus", "20 mm", "9.81 m/s²"]
+    for needed in
+        ["Ice, wood and rubber", "ice · μ 0.10", "wood · μ 0.40", "rubber · μ 0.80", "upper box", "20 mm", "9.81 m/s²"]
     {
         assert!(picture.contains(&format!(">{needed}</text>")), "{needed}");
     }
@@ -83,7 +84,7 @@ fn problem(scene: &str, out: &str) -> String {
 
 #[test]
 fn what_cannot_be_drawn_or_written_is_reported_with_a_remedy() {
-    let right = "pictures are written as .svg or .png; write e.g. --out";
+    let right = "pictures are written as .svg or .png; give --out";
     assert_eq!(problem("table", "a.jpg"), format!("--out a.jpg: {right} a.svg"));
     assert_eq!(problem("table", "a"), format!("--out a: {right} a.svg"));
     assert!(problem("tabel", "a.svg").starts_with("tabel: no such file, and no built-in scene of that name"));

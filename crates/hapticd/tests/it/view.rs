@@ -31,8 +31,9 @@ fn new_gains_are_those_of_the_loop_and_wrong_ones_change_nothing() {
         stiffness_in_loop_n_per_m(state).is_some_and(|stiffness| (stiffness / 250.0 - 1.0).abs() < 0.01)
     });
     for (wrong, expected) in [
-        (json!({ "stiffness_n_per_m": -1 }), "coupling.stiffness_n_per_m: must be zero or more"),
-        (json!({ "stiffness_n_per_m": 1e9 }), "coupling.stiffness_n_per_m: must not be more than"),
+        (json!({ "stiffness_n_per_m": -1 }), "coupling.stiffness_n_per_m: must be from 0 to 1000000"),
+        (json!({ "stiffness_n_per_m": 9e5 }), "coupling.stiffness_n_per_m: must not be more than"),
+        (json!({ "stiffness_n_per_m": "350,5" }), "coupling.stiffness_n_per_m: must be a number, got \"350,5\""),
         (json!({ "stifness": 1 }), "did you mean stiffness_n_per_m?"),
     ] {
         let (status, answer) = daemon.ask("PATCH", "/api/coupling", &wrong);
@@ -99,9 +100,19 @@ fn a_scene_can_be_sent_as_text_and_a_wrong_one_changes_nothing() {
     assert_eq!(status, 200, "{answer}");
     assert_eq!(daemon.get("/api/scene")["bodies"][0]["name"], "ball");
     let exact = format!("[world]\nimpact_state = \"exact\"\n{ball}");
-    for (toml, expected) in
-        [("[[body]]\nname = 3\n", "scene:2:8"), (&*exact, "works with `simulate` only"), ("[", "TOML")]
-    {
+    let including = format!("include = [\"walls.toml\"]\n{ball}");
+    let disc = |index: u32| {
+        let (x, y) = (0.03 * f64::from(index % 50), 0.03 * f64::from(index / 50));
+        format!("{}position_m = [{x}, {y}]\n", ball.replace("ball", &index.to_string()))
+    };
+    let crowd: String = (0..2001).map(disc).collect();
+    for (toml, expected) in [
+        ("[[body]]\nname = 3\n", "scene:2:8"),
+        (&*exact, "works with `simulate` only"),
+        ("[", "TOML"),
+        (&*including, "scene:1:11: include: a scene without a folder cannot include files; remove include"),
+        (&*crowd, "2001"),
+    ] {
         let (status, answer) = daemon.ask("POST", "/api/scene", &json!({ "toml": toml }));
         assert_eq!(status, 422, "{answer}");
         assert!(answer["error"].as_str().unwrap().contains(expected), "{answer}");

@@ -1,5 +1,9 @@
 //! Construction of a scene from its description.
 
+mod limits;
+
+pub use limits::MAX_BODIES;
+
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +17,7 @@ use crate::scene::mass::{AreaProperties, Growth, box_corners};
 use crate::scene::polygon::{OutlineError, tidy};
 use crate::scene::seams::fill_seams;
 use crate::scene::validate::{self, At};
+use crate::scene::walls::{Walls, WallsError};
 use crate::scene::{Body, PairOverride, Scene, SceneError, Tool, UnknownName};
 use crate::shape::aabb::Aabb;
 use crate::shape::piece::{MAX_CORNERS, Piece};
@@ -32,6 +37,7 @@ impl Scene {
     /// Returns the first problem, with its location and the remedy.
     pub fn build(description: &SceneDescription) -> Result<Self, SceneError> {
         validate::world(description)?;
+        limits::bodies(description)?;
         let names = names(&description.bodies)?;
         let mut scene = Scene {
             gravity_m_per_s2: description.gravity_m_per_s2,
@@ -61,8 +67,10 @@ impl Scene {
         if let Some(tool) = scene.tool.filter(|_| description.tool.as_ref().is_some_and(|held| held.weightless)) {
             scene.bodies[tool.body].gravity_m_per_s2 = Vector2::zeros();
         }
+        limits::touching_fixed(&scene)?;
         fill_seams(&scene.bodies, &mut scene.pieces);
         index_pieces(&mut scene);
+        limits::near_pairs(&scene)?;
         Ok(scene)
     }
 }
@@ -87,11 +95,12 @@ fn names(bodies: &[BodyDescription]) -> Result<Names<'_>, SceneError> {
     for (index, body) in bodies.iter().enumerate() {
         let at = At::body(index, &body.name);
         if body.name.trim().is_empty() {
-            return at.fail("name", format!("body {} has no name", index + 1), "give it a name of its own");
+            let remedy = format!("write name = \"body {}\"", index + 1);
+            return at.fail("name", format!("body {} has no name", index + 1), &remedy);
         }
         if let Some(first) = names.insert(&body.name, index) {
             let problem = format!("bodies {} and {} are both named `{}`", first + 1, index + 1, body.name);
-            return at.fail("name", problem, "give each body a name of its own");
+            return at.fail("name", problem, &format!("write name = \"{} {}\"", body.name, index + 1));
         }
     }
     Ok(names)
@@ -125,11 +134,15 @@ fn pairs(pairs: &[PairDescription], names: &Names) -> Result<Vec<PairOverride>, 
         let at = At::pair(index, one, other);
         let (a, b) = (find(&at, "bodies", one, names)?, find(&at, "bodies", other, names)?);
         if a == b {
-            return at.fail("bodies", format!("a pair names `{one}` twice"), "name two different bodies");
+            return at.fail(
+                "bodies",
+                format!("a pair names `{one}` twice"),
+                "name two different bodies: write bodies = [\"one\", \"other\"]",
+            );
         }
         if !found.insert((a.min(b), a.max(b))) {
             let problem = format!("the pair of `{one}` and `{other}` is there twice");
-            return at.fail("bodies", problem, "put both values into one [[pair]]");
+            return at.fail("bodies", problem, "write [[pair]] once, with both values");
         }
         validate::pair(&at, pair)?;
         let bodies = [a.min(b), a.max(b)];
@@ -144,7 +157,7 @@ fn tool(held: &ToolDescription, names: &Names, bodies: &[Body]) -> Result<Tool, 
     let body = find(&at, "body", &held.body, names)?;
     if bodies[body].fixed {
         let problem = format!("the tool `{}` is a fixed body", held.body);
-        return at.fail("body", problem, "name a body that can move, or take away its `fixed = true`");
+        return at.fail("body", problem, "write fixed = false in that body, or name a body that can move");
     }
     at.position("handle_m", held.handle_m)?;
     let handle_m = held.handle_m - bodies[body].centre_m;
@@ -195,7 +208,7 @@ fn mass(at: &At, body: &BodyDescription, properties: &AreaProperties) -> Result<
     if !(mass_kg.is_normal() && inertia_kg_m2.is_normal()) {
         let key = if body.mass_kg.is_some() { "mass_kg" } else { "density_kg_per_m2" };
         let problem = format!("body `{}` comes to {mass_kg:?} kg and {inertia_kg_m2:?} kg·m²", body.name);
-        return at.fail(key, problem, "both must be ordinary positive numbers");
+        return at.fail(key, problem, "write mass_kg = 0.1");
     }
     Ok((mass_kg, inertia_kg_m2))
 }
@@ -218,32 +231,50 @@ fn shape(at: &At, body: &BodyDescription) -> Result<Shape, SceneError> {
             Ok((AreaProperties::of_capsule(*length_m, radius_m), vec![vec![-end, end]], radius_m))
         }
         ShapeDescription::Polygon { corners_m } => polygon(at, corners_m, rounding_m),
+        ShapeDescription::Walls { points_m, thickness_m, closed } => {
+            let walls = Walls::new(points_m, *thickness_m, *closed);
+            walls_of(at, walls.and_then(|walls| if body.fixed { Ok(walls) } else { walls.checked_apart() }), rounding_m)
+        }
     }
 }
 
 fn polygon(at: &At, corners_m: &[Vector2<f64>], rounding_m: f64) -> Result<Shape, SceneError> {
     let outline = tidy(corners_m).or_else(|error| at.fail("shape", error.to_string(), remedy_of_outline(error)))?;
     let parts = convex_parts(&outline).or_else(|error| at.fail("shape", error.to_string(), remedy_of_parts(error)))?;
-    let growth = Growth::limit_of(&outline);
-    if !growth.fits(rounding_m) {
-        let near = outline[growth.edge];
-        let problem = format!("rounding by {rounding_m:?} m fills up the outline near ({:?}, {:?})", near.x, near.y);
-        return at.fail(
-            "rounding_m",
-            problem,
-            &format!("this outline can be rounded by less than {:?} m", growth.max_m),
-        );
-    }
+    check_growth(at, &outline, rounding_m)?;
     Ok((AreaProperties::of_polygon(&outline, rounding_m), parts, rounding_m))
+}
+
+fn walls_of(at: &At, walls: Result<Walls, WallsError>, rounding_m: f64) -> Result<Shape, SceneError> {
+    let walls = walls.or_else(|error| at.fail("shape", error.to_string(), &error.remedy()))?;
+    walls.outlines.iter().try_for_each(|outline| check_growth(at, outline, rounding_m))?;
+    let outlines: Vec<&[Vector2<f64>]> = walls.outlines.iter().map(Vec::as_slice).collect();
+    Ok((AreaProperties::of_outlines(&outlines, rounding_m), walls.pieces, rounding_m))
+}
+
+fn check_growth(at: &At, outline: &[Vector2<f64>], rounding_m: f64) -> Result<(), SceneError> {
+    let growth = Growth::limit_of(outline);
+    if growth.fits(rounding_m) {
+        return Ok(());
+    }
+    let near = outline[growth.edge];
+    let problem = format!("rounding by {rounding_m:?} m fills up the outline near ({:?}, {:?})", near.x, near.y);
+    let remedy =
+        format!("write rounding_m = {:?}; the limit of this outline is {:?} m", 0.5 * growth.max_m, growth.max_m);
+    at.fail("rounding_m", problem, &remedy)
 }
 
 fn remedy_of_outline(error: OutlineError) -> &'static str {
     match error {
-        OutlineError::TooFewCorners { .. } => "give at least 3 corners that do not lie on one line",
+        OutlineError::TooFewCorners { .. } => {
+            "give 3 corners or more that are not on one line: write polygon_m = [[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]]"
+        }
         OutlineError::NotFinite { .. } => "give each corner two plain numbers, in metres",
         OutlineError::CornersTooClose { .. } => "take one of them away; corners must be at least 0.000001 m apart",
-        OutlineError::Flat => "move at least one corner off that line",
-        OutlineError::EdgesCross { .. } => "list the corners in order round the outline",
+        OutlineError::Flat => "move a corner off that line: write polygon_m = [[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]]",
+        OutlineError::EdgesCross { .. } => {
+            "list the corners in order round the outline: write polygon_m = [[0.0, 0.0], [0.02, 0.0], [0.0, 0.02]]"
+        }
         OutlineError::CornerOnEdge { .. } => {
             "move them at least 0.000001 m apart, or make two polygons where the outline is pinched"
         }

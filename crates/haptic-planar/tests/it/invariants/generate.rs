@@ -216,6 +216,7 @@ fn tool(random: &mut Random, bodies: &[BodyDescription]) -> ToolDescription {
         ShapeDescription::Box { size_m } => size_m.amin() / 2.0,
         ShapeDescription::Polygon { corners_m } => corners_m.iter().map(|c| c.norm()).fold(f64::INFINITY, f64::min),
         ShapeDescription::Capsule { length_m, .. } => *length_m / 2.0,
+        ShapeDescription::Walls { thickness_m, .. } => thickness_m / 2.0,
     };
     let off = direction(random) * random.between(0.0, size);
     let is_off = chance(random, 0.5);

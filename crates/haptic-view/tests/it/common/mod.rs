@@ -95,7 +95,7 @@ impl Controller for Daemon {
                 angular_stiffness_n_m_per_rad: 0.0,
                 angular_damping_n_m_s_per_rad: 0.0,
             }),
-            _ => Err(ControlError::Invalid("coupling.stiffness_n_per_m: must be zero or more".to_owned())),
+            _ => Err(ControlError::Invalid("coupling.stiffness_n_per_m: must be from 0 to 1000000".to_owned())),
         }
     }
 
