@@ -49,8 +49,10 @@ impl Library {
 
     fn unknown(&self, name: &str) -> FileErrors {
         let names: Vec<&str> = self.entries.iter().map(|(name, _)| *name).collect();
+        let nearest = names.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known)).unwrap_or(&names[0]);
         let problem = format!("no such file, and no built-in {} of that name", self.kind);
-        Problem::in_file(name, problem, format!("name a file or one of {}", names.join(", "))).into()
+        let remedy = format!("give --{} {nearest}; the built-in ones are {}", self.kind, names.join(", "));
+        Problem::in_file(name, problem, remedy).into()
     }
 }
 

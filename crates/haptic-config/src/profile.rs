@@ -189,7 +189,11 @@ impl Reference {
                 return Problem { named_in: inner.named_in.or_else(|| self.place()), ..inner };
             }
             let problem = format!("'{}': {}", inner.file, inner.problem);
-            Problem { problem, remedy: inner.remedy, ..location.clone() }
+            // In a profile, a name is written rather than given with a flag.
+            let name =
+                inner.remedy.strip_prefix(&format!("give --{} ", location.key)).and_then(|rest| rest.split_once(';'));
+            let remedy = name.map(|(name, rest)| format!("write {} = \"{name}\";{rest}", location.key));
+            Problem { problem, remedy: remedy.unwrap_or(inner.remedy), ..location.clone() }
         };
         FileErrors(errors.0.into_iter().map(locate_one).collect())
     }

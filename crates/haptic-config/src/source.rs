@@ -92,7 +92,9 @@ fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 
 fn unreadable(name: &str, error: &std::io::Error) -> FileErrors {
     let (problem, remedy) = match error.kind() {
-        ErrorKind::NotFound => ("no such file".to_owned(), "check the spelling and the folder"),
+        ErrorKind::NotFound => {
+            ("no such file".to_owned(), "check the spelling and the folder; `hapticd new scene NAME` writes a scene")
+        }
         ErrorKind::IsADirectory => ("is a folder, not a file".to_owned(), "name a file in it"),
         ErrorKind::PermissionDenied => ("permission denied".to_owned(), "check the file's permissions"),
         _ => (format!("cannot be read: {error}"), "give a readable file"),

@@ -39,6 +39,24 @@ fn every_example_file_loads() {
 }
 
 #[test]
+fn the_scenes_in_the_documentation_are_short_and_run_without_a_fault() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    for name in ["maze", "pinball", "dominoes"] {
+        let path = folder.join(name).with_extension("toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.lines().count() < 40, "{name} has {} lines", text.lines().count());
+        let file = scene::load_file(&Source::read(&path).unwrap()).unwrap_or_else(|errors| panic!("{errors}"));
+        assert!(file.warnings.is_empty() && !file.about.description.is_empty(), "{name}: {:?}", file.warnings);
+        let input = InputArguments { scene: Some(path.display().to_string()), ..InputArguments::default() };
+        let setup = Setup::open(&input, None).unwrap();
+        let device = setup.simulated_device().unwrap();
+        let mut session = SimulationRun::new(setup.into_loop(device).unwrap());
+        session.advance(10_000, None);
+        assert!(session.summary().faults.is_empty(), "{name}: {:?}", session.summary().faults);
+    }
+}
+
+#[test]
 fn every_example_is_compiled_in() {
     for (folder, library) in [("scenes", &SCENES), ("profiles", &PROFILES), ("devices", &DEVICES)] {
         let files = files_in(folder);

@@ -12,7 +12,7 @@ fn a_file_that_cannot_be_opened_is_invalid_input() {
     assert_rejected(
         &simulate("tabel"),
         2,
-        "tabel: no such file, and no built-in scene of that name; name a file or one of table,",
+        "tabel: no such file, and no built-in scene of that name; give --scene table; the built-in ones are table,",
     );
     assert_rejected(&simulate("."), 2, ".: is a folder, not a file");
     assert_rejected(&simulate("latin1.toml"), 2, "latin1.toml:1:6: is not valid UTF-8");
