@@ -128,12 +128,13 @@ impl WorstTick {
         Self { ns: cpu_ns, share_of_period, pairs, fixed_ns, per_pair_ns, is_lower_bound, elapsed_ns, was_busy }
     }
 
-    /// Repeats the measurement at most `MEASUREMENTS_TO_REJECT` times, until the worst-case tick is short enough, and
-    /// returns the shortest result.
+    /// Repeats the measurement at most `MEASUREMENTS_TO_REJECT` times, until the worst-case tick is short enough or so
+    /// long that a busy machine cannot be the reason, and returns the shortest result.
     fn measure_for_admission(scene: &Scene) -> Self {
         let mut least = Self::measure(scene, ADMISSION_BUDGET);
         for _ in 1..MEASUREMENTS_TO_REJECT {
-            if least.judgement() == Judgement::Fits || least.is_lower_bound {
+            let is_hopeless = least.is_lower_bound || least.excess() > MAX_BUSY_EXCESS;
+            if is_hopeless || least.judgement() == Judgement::Fits {
                 break;
             }
             let again = Self::measure(scene, ADMISSION_BUDGET);
@@ -142,9 +143,14 @@ impl WorstTick {
         least
     }
 
+    /// CPU time of the worst-case tick as a multiple of the limit.
+    fn excess(&self) -> f64 {
+        self.share_of_period / MAX_FRACTION
+    }
+
     /// Judges whether the scene may run on hardware.
     pub fn judgement(&self) -> Judgement {
-        let excess = self.share_of_period / MAX_FRACTION;
+        let excess = self.excess();
         let elapsed_excess = self.elapsed_ns as f64 * 1e-9 / TICK_S / MAX_FRACTION;
         match (excess > 1.0, elapsed_excess > 1.0) {
             (false, false) => Judgement::Fits,
