@@ -365,7 +365,8 @@ fn an_emergency_stop_of_a_board_lasts_longer_than_a_lost_session_without_a_recon
     tick_until(device.as_mut(), force_n, |device| read(device).health == Health::Ready);
     tick_until(device.as_mut(), force_n, pushes);
     let statistics = device.link_statistics().unwrap();
-    assert_eq!((mistakes(&socket), statistics.frames_lost, statistics.reconnects), (0, 0, 0));
+    // A busy host may lose frames in the meantime.
+    assert_eq!((mistakes(&socket), statistics.reconnects), (0, 0));
 }
 
 #[test]

@@ -23,3 +23,4 @@ mod system_calls;
 mod terminal;
 mod tuning;
 mod view;
+mod wrong_arguments;

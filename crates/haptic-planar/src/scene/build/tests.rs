@@ -139,7 +139,7 @@ fn a_pair_takes_the_geometric_mean_and_the_larger_unless_overridden() {
 fn names_must_be_there_and_differ() {
     assert_refused(Place::Body(1, "name"), |description| description.bodies[1].name = " ".to_owned());
     let error = assert_refused(Place::Body(1, "name"), |description| description.bodies[1].name = "table".to_owned());
-    assert_eq!(error.to_string(), "bodies 1 and 2 are both named `table`; give each body a name of its own");
+    assert_eq!(error.to_string(), "bodies 1 and 2 are both named `table`; write name = \"table 2\"");
 }
 
 #[test]
