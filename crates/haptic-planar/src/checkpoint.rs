@@ -210,9 +210,9 @@ impl State {
     /// Restores the state from a checkpoint of the same scene.
     ///
     /// # Errors
-    /// Returns an error if the numbers of bodies, pieces or pairs do not fit the scene, if a pair is repeated or
-    /// refers to a piece that does not exist, or if the next body to put back does not exist. The state is then unspecified. Missing and surplus words are reported by
-    /// [`CheckpointReader::end`].
+    /// Returns an error if the numbers of bodies, pieces or pairs do not fit the scene, if a pair is repeated or refers to
+    /// a piece that does not exist, or if the next body to put back does not exist. The state is then unspecified.
+    /// Missing and surplus words are reported by [`CheckpointReader::end`].
     pub fn read_checkpoint(&mut self, scene: &Scene, from: &mut CheckpointReader<'_>) -> Result<(), BadCheckpoint> {
         let mut counts = [0_u32; 3];
         counts.iter_mut().for_each(|count| from.count(count));
