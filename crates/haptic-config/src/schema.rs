@@ -75,6 +75,7 @@ fn value(key: &Key, kinds: Kinds) -> Json {
         }),
         Value::Vector(limits) => tuple(number(limits.accepted), 2),
         Value::Points(limits) => list(tuple(number(limits.accepted), 2)),
+        Value::Corners(limits) => tuple(tuple(number(limits.accepted), 2), 2),
         Value::Rows(limits) => list(tuple(number(time_or(limits.accepted)), 3)),
         Value::Whole(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Value::Cpu => {

@@ -7,7 +7,7 @@ use crate::labels::{self, Block, Named};
 use crate::placement::Placement;
 use crate::quantity::quantity;
 use crate::touch::contact_points_m;
-use crate::view::SceneView;
+use crate::view::{BodyView, SceneView};
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::polygon::signed_area_m2;
 use nalgebra::Vector2;
@@ -176,7 +176,10 @@ fn draw_bodies(drawing: &mut Drawing, page: &Page, content: &Content) {
     for fixed in [true, false] {
         let view = &content.view;
         let bodies = view.bodies.iter().zip(&content.placements).enumerate();
-        for (index, _) in bodies.filter(|(index, (body, _))| body.fixed == fixed && !view.is_tool(*index)) {
+        let is_drawn = |index: usize, body: &BodyView, placement: &Placement| {
+            body.fixed == fixed && !view.is_tool(index) && !placement.is_removed
+        };
+        for (index, _) in bodies.filter(|(index, (body, placement))| is_drawn(*index, body, placement)) {
             drawing.area(body_area(page, content, index));
         }
     }
@@ -247,7 +250,8 @@ fn write_names(drawing: &mut Drawing, page: &Page, content: &Content) {
     if view.bodies.len() > MAX_NAMES {
         return;
     }
-    let mut named: Vec<Named> = (0..view.bodies.len()).map(|index| named(page, content, index)).collect();
+    let drawn = (0..view.bodies.len()).filter(|&index| !content.placements[index].is_removed);
+    let mut named: Vec<Named> = drawn.map(|index| named(page, content, index)).collect();
     // Dynamic bodies are named first; the names of fixed ones use the remaining space.
     named.sort_by_key(|one| !one.moves);
     let taken: Vec<Block> = busy_blocks(page, content);

@@ -1,6 +1,7 @@
 //! Poses of bodies.
 
 use haptic_planar::math::rotate;
+use haptic_planar::scene::body_state::BodyState;
 use haptic_planar::scene::{Body, Scene};
 use haptic_planar::state::State;
 use nalgebra::Vector2;
@@ -12,13 +13,15 @@ pub struct Placement {
     pub centre_m: Vector2<f64>,
     /// Rotation: (cos, sin) of the angle.
     pub rotation: Vector2<f64>,
+    /// Whether the body left the bounds of the scene and is not drawn any more.
+    pub is_removed: bool,
 }
 
 impl Placement {
     /// Returns the start pose of a body.
     pub fn at_start(body: &Body) -> Self {
         let (centre_m, rotation) = body.start_pose();
-        Self { centre_m, rotation }
+        Self { centre_m, rotation, is_removed: false }
     }
 
     /// Returns the world position of a point given relative to the centre of mass in the body's frame, m.
@@ -33,6 +36,11 @@ pub fn at_start(scene: &Scene) -> Vec<Placement> {
 }
 
 /// Returns the poses of all bodies in a state, in file order.
-pub fn in_state(state: &State) -> Vec<Placement> {
-    state.bodies.iter().map(|body| Placement { centre_m: body.centre_m, rotation: body.rotation }).collect()
+pub fn in_state(scene: &Scene, state: &State) -> Vec<Placement> {
+    let placement = |(index, body): (usize, &BodyState)| Placement {
+        centre_m: body.centre_m,
+        rotation: body.rotation,
+        is_removed: state.is_removed(scene, index),
+    };
+    state.bodies.iter().enumerate().map(placement).collect()
 }

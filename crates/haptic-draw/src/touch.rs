@@ -13,8 +13,11 @@ pub const TOUCHING_M: f64 = 5e-5;
 /// Returns the indices of the bodies that the tool touches, in file order.
 pub fn touched(view: &SceneView, placements: &[Placement]) -> Vec<usize> {
     let Some((tool, _)) = view.tool else { return Vec::new() };
-    let others =
-        (0..view.bodies.len()).filter(|&other| other != tool && view.bodies[other].layer == view.bodies[tool].layer);
+    let can_touch = |other: &usize| {
+        let (body, placement) = (&view.bodies[*other], &placements[*other]);
+        *other != tool && body.layer == view.bodies[tool].layer && !placement.is_removed
+    };
+    let others = (0..view.bodies.len()).filter(can_touch);
     others.filter(|&other| distance_m(view, placements, tool, other) < TOUCHING_M).collect()
 }
 
@@ -69,7 +72,7 @@ fn nearest_on(body: &BodyView, placement: &Placement, point_m: Vector2<f64>) -> 
 
 fn distance_m(view: &SceneView, placements: &[Placement], a: usize, b: usize) -> f64 {
     let placed = |body: usize| {
-        let Placement { centre_m, rotation } = placements[body];
+        let Placement { centre_m, rotation, .. } = placements[body];
         view.bodies[body].pieces.iter().map(move |piece| (PlacedPiece::new(piece, centre_m, rotation), piece.radius_m))
     };
     let others: Vec<(PlacedPiece, f64)> = placed(b).collect();

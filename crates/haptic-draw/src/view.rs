@@ -68,9 +68,10 @@ impl SceneView {
         &self.start
     }
 
-    /// Returns the extent of all bodies at the given poses.
+    /// Returns the extent of the bodies that are drawn at the given poses.
     pub fn bounds_of(&self, placements: &[Placement]) -> Bounds {
-        let each = self.bodies.iter().zip(placements).map(|(body, placement)| body.bounds(placement));
+        let drawn = self.bodies.iter().zip(placements).filter(|(_, placement)| !placement.is_removed);
+        let each = drawn.map(|(body, placement)| body.bounds(placement));
         each.fold(Bounds::empty(), |all, one| all.joined(&one))
     }
 

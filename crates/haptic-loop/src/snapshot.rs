@@ -17,6 +17,8 @@ pub struct Pose {
     pub position_m: Vector2<f64>,
     /// Angle, rad, anticlockwise.
     pub angle_rad: f64,
+    /// Whether the body left the bounds of the scene and is not drawn any more.
+    pub is_removed: bool,
 }
 
 /// State of the loop after a tick, for viewers.
@@ -64,7 +66,8 @@ impl Snapshot {
             let index = body as usize;
             let position_m = world.state.origin_m(&world.scene, index);
             let angle_rad = world.state.bodies.get(index).map_or(0.0, |motion| motion.angle_rad);
-            self.poses.push(Pose { body, position_m, angle_rad });
+            let is_removed = world.state.is_removed(&world.scene, index);
+            self.poses.push(Pose { body, position_m, angle_rad, is_removed });
         }
         let capacity = self.contacts.capacity();
         self.contacts.clear();

@@ -16,8 +16,8 @@ use crate::state::State;
 use nalgebra::Vector2;
 use std::fmt;
 
-/// Number of words for a dynamic body: 8 for its state and 1 for a flag.
-const WORDS_PER_BODY: usize = 9;
+/// Maximum number of words for a dynamic body: 8 for its state and 2 for flags.
+const WORDS_PER_BODY: usize = 10;
 /// Number of words for the box of a dynamic piece.
 const WORDS_PER_PIECE: usize = 4;
 /// Maximum number of words for a near pair.
@@ -183,12 +183,16 @@ impl State {
     /// Writes a checkpoint of the state. Real-time: one pass over dynamic bodies, their pieces and near pairs.
     pub fn write_checkpoint(&self, scene: &Scene, out: &mut CheckpointWriter<'_>) {
         // Placed pieces are computed from the poses.
-        let Self { placed: _, bodies, energy, broad_phase, had_contact_load } = self;
+        let Self { placed: _, bodies, energy, broad_phase, had_contact_load, next_respawn } = self;
         let counts = [scene.dynamic_bodies.len(), scene.dynamic_pieces.len(), broad_phase.table.pairs().len()];
         counts.into_iter().for_each(|count| out.count(&mut (count as u32)));
         for &body in &scene.dynamic_bodies {
             archive_body(&mut { bodies[body] }, out);
             out.flag(&mut { had_contact_load[body] });
+        }
+        if scene.bounds.is_some() {
+            out.count(&mut { *next_respawn });
+            scene.dynamic_bodies.iter().for_each(|&body| out.flag(&mut { broad_phase.left[body] }));
         }
         archive_energy(&mut { *energy }, out);
         for &piece in &scene.dynamic_pieces {
@@ -206,9 +210,9 @@ impl State {
     /// Restores the state from a checkpoint of the same scene.
     ///
     /// # Errors
-    /// Returns an error if the numbers of bodies, pieces or pairs do not fit the scene, or if a pair is repeated or
-    /// refers to a piece that does not exist. The state is then unspecified. Missing and surplus words are reported by
-    /// [`CheckpointReader::end`].
+    /// Returns an error if the numbers of bodies, pieces or pairs do not fit the scene, if a pair is repeated or refers to
+    /// a piece that does not exist, or if the next body to put back does not exist. The state is then unspecified.
+    /// Missing and surplus words are reported by [`CheckpointReader::end`].
     pub fn read_checkpoint(&mut self, scene: &Scene, from: &mut CheckpointReader<'_>) -> Result<(), BadCheckpoint> {
         let mut counts = [0_u32; 3];
         counts.iter_mut().for_each(|count| from.count(count));
@@ -223,6 +227,13 @@ impl State {
             for index in scene.bodies[body].pieces.clone() {
                 self.placed[index].place(&scene.pieces[index], state.centre_m, state.rotation);
             }
+        }
+        if scene.bounds.is_some() {
+            from.count(&mut self.next_respawn);
+            if self.next_respawn as usize >= self.bodies.len().max(1) {
+                return Err(BadCheckpoint("names a body that does not exist"));
+            }
+            scene.dynamic_bodies.iter().for_each(|&body| from.flag(&mut self.broad_phase.left[body]));
         }
         archive_energy(&mut self.energy, from);
         self.broad_phase.clear(scene);

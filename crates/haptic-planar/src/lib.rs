@@ -50,6 +50,7 @@
 pub const PHYSICS_VERSION: u32 = 8;
 
 pub mod bits;
+mod bounds;
 pub mod checkpoint;
 mod collide;
 mod impact_states;

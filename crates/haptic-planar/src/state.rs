@@ -5,6 +5,7 @@ use crate::collide::broad_phase::BroadPhase;
 use crate::input::CouplingInput;
 use crate::math::{integrate_rotation, rotate};
 use crate::scene::body_state::BodyState;
+use crate::scene::description::Leave;
 use crate::scene::{Body, Scene};
 use crate::shape::piece::PlacedPiece;
 use crate::solve::coupling::ImplicitCoupling;
@@ -28,6 +29,9 @@ pub struct State {
     /// For each body, whether it was under contact load in the last tick, or its displacement was integrated as if it
     /// were. Always false for fixed bodies.
     pub(crate) had_contact_load: Vec<bool>,
+    /// Index of the body that is next to be put back to its start if it has left the bounds, so that all of them get
+    /// their turn. Zero without bounds.
+    pub(crate) next_respawn: u32,
 }
 
 impl State {
@@ -40,6 +44,7 @@ impl State {
             broad_phase: BroadPhase::new(scene, &placed),
             placed,
             had_contact_load: vec![false; scene.bodies.len()],
+            next_respawn: 0,
         };
         state.restart_energy(scene);
         state
@@ -48,9 +53,16 @@ impl State {
     /// Sets the stored energies to those of the bodies, with a relaxed coupling, after a change that no step has made.
     /// Gains are measured from the next step. Real-time: one pass over the dynamic bodies.
     pub(crate) fn restart_energy(&mut self, scene: &Scene) {
-        let BodyEnergy { kinetic_j, potential_j } = self.body_energy(scene);
-        self.energy = EnergyBalance { kinetic_j, potential_j, coupling_j: 0.0, ..self.energy };
+        self.set_body_energy(scene);
+        self.energy.coupling_j = 0.0;
         self.energy.restart_gain();
+    }
+
+    /// Sets the stored energies of the bodies, after a change that no step has made. Real-time: one pass over the
+    /// dynamic bodies.
+    pub(crate) fn set_body_energy(&mut self, scene: &Scene) {
+        let BodyEnergy { kinetic_j, potential_j } = self.body_energy(scene);
+        (self.energy.kinetic_j, self.energy.potential_j) = (kinetic_j, potential_j);
     }
 
     /// Returns the position of the handle, world, m; zero if the scene has no tool.
@@ -67,7 +79,18 @@ impl State {
         state.centre_m - rotate(state.rotation, scene.bodies[body].centre_m)
     }
 
-    /// Returns a 64-bit hash over the pose and velocity bits of all bodies in file order, with −0 hashed as +0.
+    /// Whether a body has left the bounds of the scene and stands still.
+    pub fn has_left(&self, body: usize) -> bool {
+        self.broad_phase.left.get(body).is_some_and(|&has_left| has_left)
+    }
+
+    /// Whether a body has left the bounds of the scene and touches nothing any more.
+    pub fn is_removed(&self, scene: &Scene, body: usize) -> bool {
+        scene.bounds.is_some_and(|bounds| bounds.leave == Leave::Remove) && self.has_left(body)
+    }
+
+    /// Returns a 64-bit hash over the pose and velocity bits of all bodies in file order, with −0 hashed as +0, and over
+    /// what the bounds of the scene add to the state.
     pub fn hash(&self) -> u64 {
         let mut hash = OFFSET_BASIS;
         for body in &self.bodies {
@@ -81,6 +104,11 @@ impl State {
             ] {
                 hash = mix(hash, number_bits(value));
             }
+        }
+        let left = &self.broad_phase.left;
+        if !left.is_empty() {
+            hash = mix(hash, u64::from(self.next_respawn));
+            hash = left.iter().fold(hash, |hash, &has_left| mix(hash, u64::from(has_left)));
         }
         hash
     }

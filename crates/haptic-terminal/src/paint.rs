@@ -59,7 +59,7 @@ pub fn paint(canvas: &mut Canvas, view: &SceneView, frame: &Frame) {
     let order = |body: &usize| (view.is_tool(*body), !view.bodies[*body].fixed);
     let mut bodies: Vec<usize> = (0..view.bodies.len().min(frame.placements.len())).collect();
     bodies.sort_by_key(order);
-    for body in bodies {
+    for body in bodies.into_iter().filter(|&body| !frame.placements[body].is_removed) {
         paint_body(canvas, &projection, &view.bodies[body], &frame.placements[body], view.is_tool(body));
     }
     paint_hand(canvas, &projection, view, frame);

@@ -63,6 +63,7 @@
  * @property {boolean} [leads] Whether this page controls the hand.
  * @property {{position_m: Vector, angle_rad: number, handle_m: Vector}|null} tool The handle is in the world.
  * @property {[number, number, number][]} bodies x, y, angle of each dynamic body.
+ * @property {number[]} [removed] Indices of the bodies that left the bounds of the scene and are not drawn any more.
  * @property {Vector} force_n On the hand, after the guard.
  * @property {Vector} coupling_force_n On the hand, before the guard.
  * @property {Contact[]} contacts

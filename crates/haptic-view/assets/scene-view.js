@@ -82,7 +82,7 @@ export class SceneView {
         drawNames(context, surface, this.#backdrop.names, force ? this.#covered(force) : []);
         if (!scene || !state) return;
         this.poses = poses(scene, state);
-        for (const drawn of this.#moving) drawBody(context, surface, this.camera, drawn, this.poses[drawn.index]);
+        for (const drawn of this.#present()) drawBody(context, surface, this.camera, drawn, this.poses[drawn.index]);
         const scale = surface.ratio * this.#markScale;
         context.setTransform(scale, 0, 0, scale, 0, 0);
         this.#drawJoints(scene);
@@ -94,9 +94,15 @@ export class SceneView {
      * @returns {import('./protocol.js').Body|null} */
     bodyAt(point) {
         const { surface, camera } = this;
-        const topmost = [...this.#fixed, ...this.#moving].reverse().find((drawn) => (
+        const topmost = [...this.#fixed, ...this.#present()].reverse().find((drawn) => (
             isUnder(surface.context, surface, camera, drawn, this.poses[drawn.index] ?? drawn.start, point)));
         return topmost?.body ?? null;
+    }
+
+    /** The dynamic bodies without those that left the bounds of the scene. */
+    #present() {
+        const removed = this.session.state?.removed;
+        return removed ? this.#moving.filter(({ index }) => !removed.includes(index)) : this.#moving;
     }
 
     #applyScene() {

@@ -50,6 +50,8 @@ pub enum Value {
     Vector(Limits),
     /// A list of points of two numbers each.
     Points(Limits),
+    /// Two opposite corners of a rectangle along the axes, as two points.
+    Corners(Limits),
     /// A list of rows of a time and a point, with the limits of the points; times have the limits [`scene::TIME`].
     Rows(Limits),
     /// An integer in a range.
@@ -194,6 +196,7 @@ impl Key {
             | Value::PerAxis(limits)
             | Value::Vector(limits)
             | Value::Points(limits)
+            | Value::Corners(limits)
             | Value::Rows(limits) => Some(limits),
             _ => None,
         }

@@ -7,7 +7,7 @@ pub use repeat::*;
 use super::{Default, Key, Limits, Range, SectionSpec, Value, names};
 use haptic_loop::scene_hand::SceneHand;
 use haptic_planar::scene::description::{
-    BodyDescription, ImpactState, RestitutionLaw, SceneDescription, ShapeDescription,
+    BodyDescription, ImpactState, Leave, RestitutionLaw, SceneDescription, ShapeDescription,
 };
 use nalgebra::Vector2;
 
@@ -43,8 +43,12 @@ pub const IMPACT_STATES: [(&str, ImpactState); 7] = [
     ("force-impulse", ImpactState::ForceImpulse),
 ];
 
+/// Values of `leave`.
+pub const LEAVES: [(&str, Leave); 3] = [("respawn", Leave::Respawn), ("remove", Leave::Remove), ("stop", Leave::Stop)];
+
 static RESTITUTION_LAW_NAMES: [&str; 2] = names(&RESTITUTION_LAWS);
 static IMPACT_STATE_NAMES: [&str; 7] = names(&IMPACT_STATES);
+static LEAVE_NAMES: [&str; 3] = names(&LEAVES);
 
 fn body() -> BodyDescription {
     BodyDescription::new("", ShapeDescription::Disc { radius_m: 0.0 })
@@ -136,7 +140,7 @@ pub static HAND: Key =
 pub static WORLD_SECTION: SectionSpec = SectionSpec {
     header: "[world]",
     about: "What applies to all bodies.",
-    keys: &[&GRAVITY, &ORDER, &RESTITUTION_LAW, &IMPACT_STATE, &ROLLING_FRICTION, &AIR_DRAG],
+    keys: &[&GRAVITY, &ORDER, &RESTITUTION_LAW, &IMPACT_STATE, &ROLLING_FRICTION, &AIR_DRAG, &BOUNDS, &LEAVE],
     example: "[world]\ngravity_m_per_s2 = [0.0, -1.62]      # as on the moon\n\n[[body]]\nname = \"stone\"\n\
               shape = { disc_radius_m = 0.01 }\n",
 };
@@ -179,6 +183,24 @@ pub static AIR_DRAG: Key = Key::number(
 )
 .or(Default::Number(|| SceneDescription::default().air_drag_n_m_s_per_rad))
 .also(&["drag", "angular_damping"]);
+/// `bounds_m`
+pub static BOUNDS: Key = Key::new(
+    "bounds_m",
+    "Two opposite corners of the rectangle in which the centres of mass of all dynamic bodies start; `leave` says what \
+     happens to a body whose centre of mass leaves it; the tool is never affected",
+    Value::Corners(POSITION),
+)
+.such_as("[[-0.2, -0.1], [0.2, 0.2]]")
+.also(&["bounds", "limits", "extent", "world_bounds", "kill_zone", "arena"]);
+/// `leave`
+pub static LEAVE: Key = Key::new(
+    "leave",
+    "What happens to a body that leaves `bounds_m`: `respawn` puts it back to its start at rest as soon as that place is \
+     free, `remove` takes it out of the world, `stop` makes it stand still like a fixed body; the tool is never affected",
+    Value::Choice(&LEAVE_NAMES),
+)
+.or(Default::Text("respawn"))
+.also(&["on_leave", "leaves", "out_of_bounds", "outside"]);
 
 /// Keys that a body and a template have in common.
 static BODY_KEYS: [&Key; 13] = [

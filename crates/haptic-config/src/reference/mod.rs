@@ -90,6 +90,7 @@ fn value(key: &Key, kinds: Kinds) -> String {
         Value::PerAxis(_) => "number, or a list with one for each axis",
         Value::Vector(_) => "list of two numbers",
         Value::Points(_) => "list of points `[x, y]`",
+        Value::Corners(_) => "two points `[x, y]`",
         Value::Rows(_) => "list of rows `[t_s, x_m, y_m]`",
         Value::Whole(..) => "whole number",
         Value::Cpu => "whole number or `\"auto\"`",

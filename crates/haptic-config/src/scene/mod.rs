@@ -12,7 +12,7 @@ use crate::section::{Document, Section};
 use crate::source::Source;
 use haptic_device::Path;
 use haptic_loop::scene_hand::SceneHand;
-use haptic_planar::scene::description::{BodyDescription, PairDescription, SceneDescription, ToolDescription};
+use haptic_planar::scene::description::{BodyDescription, Bounds, PairDescription, SceneDescription, ToolDescription};
 use haptic_planar::scene::{Place, Scene, SceneError, UnknownName};
 use repeat::Repeat;
 
@@ -282,6 +282,7 @@ fn world(section: &Section<'_>) -> SceneDescription {
         impact_state: section.choice(&keys::IMPACT_STATE, &keys::IMPACT_STATES).unwrap_or(default.impact_state),
         rolling_friction: section.number(&keys::ROLLING_FRICTION),
         air_drag_n_m_s_per_rad: section.number(&keys::AIR_DRAG),
+        bounds: bounds(section),
         ..default
     };
     if section.text_is(&keys::ORDER, "first") {
@@ -291,6 +292,17 @@ fn world(section: &Section<'_>) -> SceneDescription {
     }
     section.reject_unknown_keys();
     description
+}
+
+fn bounds(section: &Section<'_>) -> Option<Bounds> {
+    let leave = section.choice(&keys::LEAVE, &keys::LEAVES).unwrap_or_default();
+    let corners = section.points(&keys::BOUNDS)?;
+    if let [one, other] = corners[..] {
+        return Some(Bounds { corners_m: [one, other], leave });
+    }
+    let remedy = format!("give two opposite corners: write {}", keys::BOUNDS.example_line());
+    section.error(&keys::BOUNDS, format!("must be two points, got {}", corners.len()), remedy);
+    None
 }
 
 fn pair(section: &Section<'_>) -> Option<PairDescription> {

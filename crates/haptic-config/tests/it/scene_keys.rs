@@ -2,7 +2,7 @@
 
 use haptic_config::scene::{self, About, SceneFile};
 use haptic_config::source::Source;
-use haptic_planar::scene::description::{SceneDescription, ShapeDescription};
+use haptic_planar::scene::description::{Bounds, Leave, SceneDescription, ShapeDescription};
 use nalgebra::Vector2;
 
 const DOMINOES: &str = include_str!("scenes/dominoes.toml");
@@ -216,4 +216,75 @@ fn wrong_walls_are_reported() {
          write fixed = true, or move the points so that no wall crosses another",
     );
     assert!(errors(&with_walls("walls = [[0, 0], [1, 0]], thickness_m = 0.01")).contains("did you mean walls_m?"));
+}
+
+/// A ball at [0.02, 0.03] and a world with these keys, from line 2.
+fn with_bounds(keys: &str) -> String {
+    format!(
+        "[world]\n{keys}\n[[body]]\nname = \"ball\"\nposition_m = [0.02, 0.03]\nshape = {{ disc_radius_m = 0.01 }}\n\
+         [[body]]\nname = \"wall\"\nfixed = true\nposition_m = [5, 5]\nshape = {{ disc_radius_m = 0.01 }}\n"
+    )
+}
+
+#[test]
+fn bounds_are_read_with_corners_in_any_order() {
+    let bounds = |keys: &str| load(&with_bounds(keys)).scene.bounds;
+    let (low, high) = (Vector2::new(-0.1, -0.2), Vector2::new(0.3, 0.4));
+    for corners in ["[[-0.1, -0.2], [0.3, 0.4]]", "[[0.3, -0.2], [-0.1, 0.4]]", "[[0.3, 0.4], [-0.1, -0.2]]"] {
+        let expected = Bounds { corners_m: [low, high], leave: Leave::Respawn };
+        assert_eq!(bounds(&format!("bounds_m = {corners}")), Some(expected));
+    }
+    for (name, leave) in [("respawn", Leave::Respawn), ("remove", Leave::Remove), ("stop", Leave::Stop)] {
+        let keys = format!("bounds_m = [[-0.1, -0.2], [0.3, 0.4]]\nleave = \"{name}\"");
+        assert_eq!(bounds(&keys).map(|bounds| bounds.leave), Some(leave));
+    }
+    assert_eq!(bounds("leave = \"stop\""), None);
+}
+
+#[test]
+fn wrong_bounds_are_reported_and_the_remedy_helps() {
+    for (keys, expected) in [
+        (
+            "bounds_m = [[0.1, 0.0], [0.3, 0.4]]",
+            "x.toml:2:12: world.bounds_m: `ball` starts outside, with its centre of mass at [0.020, 0.030]; \
+             write bounds_m = [[-0.08, -0.1], [0.4, 0.5]]",
+        ),
+        (
+            "bounds_m = [[0.1, 0.2], [0.1, 0.4]]",
+            "x.toml:2:12: world.bounds_m: the rectangle has no width; \
+             give two opposite corners: write bounds_m = [[0.0, 0.1], [0.2, 0.5]]",
+        ),
+        (
+            "bounds_m = [[0.0, 0.4], [0.1, 0.4]]",
+            "x.toml:2:12: world.bounds_m: the rectangle has no height; \
+             give two opposite corners: write bounds_m = [[-0.1, 0.3], [0.2, 0.5]]",
+        ),
+        (
+            "bounds_m = [[0.0, 0.4]]",
+            "x.toml:2:12: world.bounds_m: must be two points, got 1; \
+             give two opposite corners: write bounds_m = [[-0.2, -0.1], [0.2, 0.2]]",
+        ),
+        (
+            "bounds_m = [[0, 0], [1, 1], [2, 2]]",
+            "x.toml:2:12: world.bounds_m: must be two points, got 3; \
+             give two opposite corners: write bounds_m = [[-0.2, -0.1], [0.2, 0.2]]",
+        ),
+        (
+            "bounds_m = [0.1, 0.2]",
+            "x.toml:2:13: world.bounds_m: must be a list of 2 numbers, got 0.1; \
+             write bounds_m = [[-0.2, -0.1], [0.2, 0.2]]",
+        ),
+        (
+            "leave = \"respwan\"",
+            "x.toml:2:9: world.leave: must be one of \"respawn\", \"remove\", \"stop\", got the text \"respwan\"; \
+              write leave = \"respawn\"",
+        ),
+    ] {
+        let errors = errors(&with_bounds(keys));
+        assert_eq!(errors.lines().next(), Some(expected));
+        let remedy = expected.split("write ").nth(1).unwrap();
+        let after = scene::load_file(&Source::in_memory("x.toml", &with_bounds(remedy)));
+        let is_better = after.as_ref().is_ok() || after.unwrap_err().to_string().contains("starts outside");
+        assert!(is_better, "{expected}");
+    }
 }

@@ -197,6 +197,7 @@ fn wrong_values(key: &Key) -> Vec<String> {
     let shaped = |number: String| match key.value {
         Value::Vector(_) => format!("[{number}, 0.01]"),
         Value::Points(_) => format!("[[{number}, 0.0], [0.01, 0.0], [0.0, 0.01]]"),
+        Value::Corners(_) => format!("[[{number}, 0.0], [0.01, 0.01]]"),
         Value::Rows(_) => format!("[[0.0, {number}, 0.0]]"),
         _ => number,
     };

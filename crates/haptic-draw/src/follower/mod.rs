@@ -40,7 +40,8 @@ impl SceneFollower {
             if let (Some(placement), Some(body)) = (self.placements.get_mut(index), self.view.bodies.get(index)) {
                 let (sine, cosine) = libm::sincos(pose.angle_rad);
                 let rotation = Vector2::new(cosine, sine);
-                *placement = Placement { centre_m: pose.position_m + rotate(rotation, body.centre_m), rotation };
+                let centre_m = pose.position_m + rotate(rotation, body.centre_m);
+                *placement = Placement { centre_m, rotation, is_removed: pose.is_removed };
             }
         }
         self.narrator.narrate(&self.view, &self.placements, &snapshot.report)

@@ -8,6 +8,7 @@
 use crate::collide::pair_table::{Pair, PairTable};
 use crate::collide::toi::FAST_M;
 use crate::scene::Scene;
+use crate::scene::description::Leave;
 use crate::shape::aabb::{AABB_MARGIN_M, Aabb};
 use crate::shape::piece::PlacedPiece;
 
@@ -25,6 +26,9 @@ pub struct BroadPhase {
     boxes: Vec<Aabb>,
     /// Near pairs, up to a fixed capacity.
     pub table: PairTable,
+    /// For each body, whether it has left the bounds of the scene and stands still; empty without bounds. No two bodies
+    /// that never move are a near pair, and a removed body is in none.
+    pub left: Vec<bool>,
 }
 
 /// Scratch memory of one tick's look-ups.
@@ -110,6 +114,7 @@ impl BroadPhase {
         Self {
             boxes: (0..scene.pieces.len()).map(around).collect(),
             table: PairTable::with_capacity(scene.pair_capacity),
+            left: vec![false; if scene.bounds.is_some() { scene.bodies.len() } else { 0 }],
         }
     }
 
@@ -130,6 +135,21 @@ impl BroadPhase {
             self.boxes[piece as usize] = Aabb::NOWHERE;
         }
         self.table.clear();
+    }
+
+    /// Removes the near pairs of bodies that cannot meet any more, after bodies have left the bounds. Real-time: one
+    /// pass over the near pairs.
+    pub fn part_left(&mut self, scene: &Scene, leave: Leave) {
+        let left = &self.left;
+        self.table.retain(|pair| !cannot_meet(scene, leave, left, pair.bodies.map(|body| body as usize)));
+    }
+
+    /// Removes the box of a body that was displaced, so that it is looked up in the next tick. Real-time: one pass over
+    /// its pieces.
+    pub fn forget_box(&mut self, scene: &Scene, body: usize) {
+        for piece in scene.bodies[body].pieces.clone() {
+            self.boxes[piece] = Aabb::NOWHERE;
+        }
     }
 
     /// Replaces the fat box of a dynamic piece and marks the piece for a look-up, unless the fat box contains `needed`,
@@ -311,6 +331,7 @@ impl BroadPhase {
         if bodies[0] == bodies[1]
             || scene.bodies[bodies[0]].layer != scene.bodies[bodies[1]].layer
             || self.table.contains(a as u32, b as u32)
+            || scene.bounds.is_some_and(|bounds| cannot_meet(scene, bounds.leave, &self.left, bodies))
         {
             return;
         }
@@ -360,6 +381,14 @@ impl BroadPhase {
                 self.boxes[piece as usize] = Aabb::NOWHERE;
             }
         }
+    }
+}
+
+/// Whether two bodies cannot meet because of the bounds: neither moves, or one is removed.
+fn cannot_meet(scene: &Scene, leave: Leave, left: &[bool], bodies: [usize; 2]) -> bool {
+    match leave {
+        Leave::Remove => bodies.iter().any(|&body| left[body]),
+        Leave::Respawn | Leave::Stop => bodies.iter().all(|&body| left[body] || scene.bodies[body].fixed),
     }
 }
 

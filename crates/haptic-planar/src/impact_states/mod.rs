@@ -125,7 +125,7 @@ impl Tick<'_> {
     /// Sets the velocities and accelerations of free motion over the tick, v₁ and a = (v₁ − v₀)/T. Returns the
     /// coupling, if the tool is held.
     fn move_freely(&mut self, input: Option<&CouplingInput>) -> Option<ImplicitCoupling> {
-        self.solver_bodies.integrate_forces(self.scene, &self.state.bodies);
+        self.solver_bodies.integrate_forces(self.scene, &self.state.bodies, &self.state.broad_phase.left);
         let (tool, input) = (self.scene.tool?, input?);
         let body_state = &self.state.bodies[tool.body];
         let coupling = ImplicitCoupling::new(self.scene, tool, body_state, input, &self.solver_bodies.all[tool.body]);

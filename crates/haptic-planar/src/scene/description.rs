@@ -23,6 +23,8 @@ pub struct SceneDescription {
     pub pairs: Vec<PairDescription>,
     /// The tool, if any.
     pub tool: Option<ToolDescription>,
+    /// The bounds of the world, if any.
+    pub bounds: Option<Bounds>,
 }
 
 impl Default for SceneDescription {
@@ -36,6 +38,7 @@ impl Default for SceneDescription {
             bodies: Vec::new(),
             pairs: Vec::new(),
             tool: None,
+            bounds: None,
         }
     }
 }
@@ -154,6 +157,45 @@ pub struct ToolDescription {
     pub handle_m: Vector2<f64>,
     /// Whether gravity does not act on the tool.
     pub weightless: bool,
+}
+
+/// A rectangle along the axes of the world, and what happens to a dynamic body whose centre of mass leaves it. The tool
+/// may leave it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// Two opposite corners, world, m, in any order; in a [`Scene`](crate::scene::Scene), the lower left and the upper
+    /// right one.
+    pub corners_m: [Vector2<f64>; 2],
+    /// What happens to the body.
+    pub leave: Leave,
+}
+
+impl Bounds {
+    /// Returns the bounds with the lower left and the upper right corner.
+    pub fn sorted(&self) -> Self {
+        let [one, other] = self.corners_m;
+        Self { corners_m: [one.inf(&other), one.sup(&other)], leave: self.leave }
+    }
+
+    /// Whether a point is inside or on the edge; the corners must be sorted.
+    #[inline]
+    pub fn contain(&self, point_m: Vector2<f64>) -> bool {
+        let [low, high] = self.corners_m;
+        low.x <= point_m.x && point_m.x <= high.x && low.y <= point_m.y && point_m.y <= high.y
+    }
+}
+
+/// What happens to a body that leaves the bounds of the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Leave {
+    /// It is put back to its initial pose at rest as soon as no other dynamic body is there. Until then, it stands still
+    /// where it left.
+    #[default]
+    Respawn,
+    /// It touches nothing from then on and is not drawn.
+    Remove,
+    /// It stands still where it left, like a fixed body.
+    Stop,
 }
 
 /// Meaning of the coefficient of restitution.

@@ -16,7 +16,7 @@ pub mod walls;
 pub use build::MAX_BODIES;
 
 use crate::math::rotate;
-use crate::scene::description::{ImpactState, RestitutionLaw};
+use crate::scene::description::{Bounds, ImpactState, RestitutionLaw};
 use crate::scene::grid::Grid;
 use crate::shape::piece::{Piece, PlacedPiece};
 use nalgebra::Vector2;
@@ -44,6 +44,8 @@ pub struct Scene {
     pub pairs: Vec<PairOverride>,
     /// The tool, if any.
     pub tool: Option<Tool>,
+    /// The bounds of the world, if any, with the lower left and the upper right corner.
+    pub bounds: Option<Bounds>,
     /// Maximum number of near pairs, and thus of manifolds, in one tick.
     pub pair_capacity: usize,
     /// Number of corners of the piece that has the most.

@@ -1,13 +1,16 @@
 //! Validation of the numbers of a description.
 
 use super::{Place, SceneError};
-use crate::scene::description::{BodyDescription, PairDescription, SceneDescription, ShapeDescription};
+use crate::scene::description::{BodyDescription, Bounds, PairDescription, SceneDescription, ShapeDescription};
 use crate::scene::polygon::CLEARANCE_M;
 use nalgebra::Vector2;
 
 /// Largest permitted coordinate, m. It is far larger than any haptic scene; a limit is needed because precision falls
 /// with the distance from the origin.
 const MAX_COORDINATE_M: f64 = 1000.0;
+
+/// Margin of the bounds that an error message suggests, m.
+const BOUNDS_MARGIN_M: f64 = 0.1;
 
 /// A part of the description that is being validated. Creates errors that carry the location of this part.
 pub(super) struct At {
@@ -91,7 +94,26 @@ pub(super) fn world(description: &SceneDescription) -> Result<(), SceneError> {
     let at = At::world();
     at.finite_vector("gravity_m_per_s2", description.gravity_m_per_s2)?;
     at.not_negative("rolling_friction", description.rolling_friction)?;
-    at.not_negative("air_drag_n_m_s_per_rad", description.air_drag_n_m_s_per_rad)
+    at.not_negative("air_drag_n_m_s_per_rad", description.air_drag_n_m_s_per_rad)?;
+    description.bounds.map_or(Ok(()), |bounds| self::bounds(&at, &bounds))
+}
+
+fn bounds(at: &At, bounds: &Bounds) -> Result<(), SceneError> {
+    bounds.corners_m.iter().try_for_each(|&corner| at.position("bounds_m", corner))?;
+    let [low, high] = bounds.sorted().corners_m;
+    if low.x < high.x && low.y < high.y {
+        return Ok(());
+    }
+    let side = if low.x < high.x { "height" } else { "width" };
+    let remedy = format!("give two opposite corners: write {}", written_bounds(low, high));
+    at.fail("bounds_m", format!("the rectangle has no {side}"), &remedy)
+}
+
+/// Returns the line of the bounds that contain a rectangle with a margin of about 0.1 m, as far as coordinates go.
+pub(super) fn written_bounds(low: Vector2<f64>, high: Vector2<f64>) -> String {
+    let down = |value: f64| (((value - BOUNDS_MARGIN_M) * 100.0).round() / 100.0).max(-MAX_COORDINATE_M);
+    let up = |value: f64| (((value + BOUNDS_MARGIN_M) * 100.0).round() / 100.0).min(MAX_COORDINATE_M);
+    format!("bounds_m = [[{:?}, {:?}], [{:?}, {:?}]]", down(low.x), down(low.y), up(high.x), up(high.y))
 }
 
 pub(super) fn pair(at: &At, pair: &PairDescription) -> Result<(), SceneError> {

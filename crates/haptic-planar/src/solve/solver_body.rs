@@ -112,8 +112,11 @@ impl SolverBody {
         self.is_free_motion && self.has_contact_load && !self.had_contact_load
     }
 
-    /// Returns the kinetic energy of a dynamic body, without the coupling, J.
+    /// Returns the kinetic energy of a dynamic body, without the coupling, J; zero if it stands outside the bounds.
     pub fn kinetic_j(&self) -> f64 {
+        if self.inverse_mass == 0.0 {
+            return 0.0;
+        }
         let spin = self.angular_velocity * self.angular_velocity / self.inverse_inertia;
         0.5 * (self.velocity.norm_squared() / self.inverse_mass + spin)
     }
@@ -139,7 +142,7 @@ pub struct CoupledMass {
 /// The solver bodies of all bodies during one tick.
 #[derive(Clone, Debug)]
 pub struct SolverBodies {
-    /// Bodies in file order; fixed bodies have zero inverse masses and never change.
+    /// Bodies in file order; fixed bodies and those that have left the bounds have zero inverse masses.
     pub all: Vec<SolverBody>,
     /// The tool's inverse mass matrix if it is not diagonal; `None` otherwise.
     pub coupled_mass: Option<CoupledMass>,
@@ -153,9 +156,10 @@ impl SolverBodies {
     }
 
     /// Sets the velocities after a tick of gravity, v = v₀ + T g, and air drag, and resets the data of the last tick.
-    /// Real-time: one pass over the dynamic bodies.
+    /// `left` marks the bodies that have left the bounds of the scene; it is empty without bounds. Real-time: one pass
+    /// over the dynamic bodies, and one more with bounds.
     #[inline(always)]
-    pub fn integrate_forces(&mut self, scene: &Scene, bodies: &[BodyState]) {
+    pub fn integrate_forces(&mut self, scene: &Scene, bodies: &[BodyState], left: &[bool]) {
         for &i in &scene.dynamic_bodies {
             let solver_body = &mut self.all[i];
             let (body_state, gravity) = (&bodies[i], scene.bodies[i].gravity_m_per_s2);
@@ -168,8 +172,29 @@ impl SolverBodies {
             solver_body.has_contact_load = false;
             solver_body.had_impact = false;
         }
+        if scene.bounds.is_some() {
+            self.hold(scene, left);
+        }
         if scene.air_drag_n_m_s_per_rad > 0.0 {
             self.drag(scene.air_drag_n_m_s_per_rad, &scene.dynamic_bodies);
+        }
+    }
+
+    /// Makes the bodies that have left the bounds like fixed ones, and all others movable. The workspace may come from a
+    /// state in which other bodies have left. The tool, whose masses include the coupling, never leaves.
+    #[cold]
+    fn hold(&mut self, scene: &Scene, left: &[bool]) {
+        let tool = scene.tool.map(|tool| tool.body);
+        for &i in scene.dynamic_bodies.iter().filter(|&&body| tool != Some(body)) {
+            let (body, solver_body) = (&scene.bodies[i], &mut self.all[i]);
+            (solver_body.inverse_mass, solver_body.inverse_inertia) =
+                if left[i] { (0.0, 0.0) } else { (1.0 / body.mass_kg, 1.0 / body.inertia_kg_m2) };
+            solver_body.augmented_inverse_mass = solver_body.inverse_mass;
+            solver_body.augmented_inverse_inertia = solver_body.inverse_inertia;
+            if left[i] {
+                (solver_body.velocity, solver_body.angular_velocity) = (Vector2::zeros(), 0.0);
+                solver_body.acceleration = Vector2::zeros();
+            }
         }
     }
 

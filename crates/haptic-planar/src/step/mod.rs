@@ -62,6 +62,10 @@ impl State {
             None => step::<Ordinary>(scene, self, workspace, input, output),
             Some(scratch) => *output = impact_states::step(scene, self, scratch, input),
         }
+        if let Some(bounds) = &scene.bounds {
+            self.keep_in_bounds(scene, bounds, workspace);
+            output.energy = self.energy;
+        }
     }
 }
 
@@ -78,7 +82,7 @@ fn step<P: Policy>(
     workspace.work = Work::default();
     workspace.solves_left = MAX_SOLVES;
     workspace.has_unfinished_impacts = false;
-    workspace.solver_bodies.integrate_forces(scene, &state.bodies);
+    workspace.solver_bodies.integrate_forces(scene, &state.bodies, &state.broad_phase.left);
     // Created in place: the coupling is large, and returning it from a function would copy it.
     let mut coupling = scene.tool.zip(input).map(|(tool, input)| {
         let forced = &workspace.solver_bodies.all[tool.body];
@@ -247,7 +251,7 @@ fn solve_without_impacts<P: Policy>(
                 }
             }
             Refinement::Coupling => {
-                workspace.solver_bodies.integrate_forces(scene, &state.bodies);
+                workspace.solver_bodies.integrate_forces(scene, &state.bodies, &state.broad_phase.left);
                 recouple(workspace, coupling);
                 sweeps += if P::FORCED { 0 } else { solve_contacts::<P>(scene, workspace) };
             }

@@ -77,6 +77,9 @@ impl WorstCase {
         self.state.energy = EnergyBalance::default();
         let mut output = StepOutput::default();
         step::<Forced>(scene, &mut self.state, &mut self.workspace, Some(&self.input), &mut output);
+        if let Some(bounds) = &scene.bounds {
+            self.state.slowest_keep_in_bounds(scene, bounds, &mut self.workspace);
+        }
         output.penetration_m + output.energy.stored_j() + self.state.hash() as f64
     }
 }

@@ -1,6 +1,7 @@
 //! Integration tests of this crate in one program: one link step instead of one for each file.
 
 mod allocation;
+mod bounds;
 mod common;
 mod contacts;
 mod coupling;

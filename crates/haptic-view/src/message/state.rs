@@ -59,6 +59,9 @@ pub struct StateMessage<'o> {
     hand_guided: bool,
     tool: Option<ToolPose>,
     bodies: Vec<[f64; 3]>,
+    /// Indices of the bodies that left the bounds of the scene and are not drawn any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<u32>,
     force_n: [f64; 2],
     coupling_force_n: [f64; 2],
     contacts: Vec<ContactMessage>,
@@ -106,6 +109,7 @@ impl<'o> StateMessage<'o> {
             hand_guided,
             tool: observation.tool_pose(),
             bodies: observation.snapshot.poses.iter().map(|p| [p.position_m.x, p.position_m.y, p.angle_rad]).collect(),
+            removed: observation.snapshot.poses.iter().filter(|pose| pose.is_removed).map(|pose| pose.body).collect(),
             force_n: report.force_n.into(),
             coupling_force_n: felt.force_on_hand_n.into(),
             contacts: observation.snapshot.contacts.iter().map(contact).collect(),

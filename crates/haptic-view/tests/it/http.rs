@@ -24,6 +24,7 @@ fn scene_state_settings_timing_scenes_and_devices_are_json() {
     assert_eq!((&scene["moving"], &scene["tool"]), (&json!([0]), &json!(null)));
     let state = server.get("/api/state").json();
     assert_eq!((&state["tick"], &state["t_s"], &state["caption"]), (&json!(8), &json!(0.008), &json!("free")));
+    assert_eq!(state.get("removed"), None, "only if there are any");
 }
 
 #[test]

@@ -33,5 +33,5 @@ pub fn run(setup: Setup, seconds: f64) -> Result<(Trail, Vec<Placement>), Failur
             trail.handle_m.push(rendering.world().state.handle_m(&rendering.world().scene));
         }
     }
-    Ok((trail, in_state(&rendering.world().state)))
+    Ok((trail, in_state(&rendering.world().scene, &rendering.world().state)))
 }

@@ -111,6 +111,16 @@ fn every_built_in_scene_and_its_states_are_as_documented() {
 }
 
 #[test]
+fn a_state_names_the_bodies_that_left_the_bounds() {
+    let scene = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scenes/bounds-remove.toml");
+    let (daemon, documented) = (Daemon::start(&["--scene", scene]), Documented::read());
+    let thrown =
+        daemon.get("/api/scene")["bodies"].as_array().unwrap().iter().position(|body| body["name"] == "thrown");
+    let state = daemon.wait_for("the removed body", |state| state["removed"] == json!([thrown]));
+    documented.holds("state", &state);
+}
+
+#[test]
 fn walls_are_as_documented() {
     let (daemon, documented) = (Daemon::start(&[]), Documented::read());
     let toml = "[[body]]\nname = \"room\"\nfixed = true\n\

@@ -1,6 +1,7 @@
 //! Integration tests of this crate, in one binary to save link time.
 
 mod api_schema;
+mod bounds;
 mod commands;
 mod common;
 mod dead_man;

@@ -66,8 +66,10 @@ fn nothing_moves_for_ten_seconds_while_the_hand_rests() {
 fn extent(scene: &Scene, rendering: &HapticLoop) -> (Vector2<f64>, Vector2<f64>) {
     let view = SceneView::new(scene);
     let states = &rendering.world().state.bodies;
-    let placements: Vec<_> =
-        states.iter().map(|body| Placement { centre_m: body.centre_m, rotation: body.rotation }).collect();
+    let placements: Vec<_> = states
+        .iter()
+        .map(|body| Placement { centre_m: body.centre_m, rotation: body.rotation, is_removed: false })
+        .collect();
     let bounds = view.bounds_of(&placements);
     (bounds.low_m, bounds.high_m)
 }

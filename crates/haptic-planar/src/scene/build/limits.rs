@@ -1,7 +1,7 @@
 //! Limits on the size of a scene, so that a file made by a wrong program is rejected before it takes all memory.
 
 use crate::scene::description::SceneDescription;
-use crate::scene::validate::At;
+use crate::scene::validate::{At, written_bounds};
 use crate::scene::{Scene, SceneError};
 use crate::shape::aabb::Aabb;
 
@@ -47,6 +47,23 @@ pub fn near_pairs(scene: &Scene) -> Result<(), SceneError> {
             At::body(index, &body.name).fail("shape", problem, remedy)
         }
         _ => Ok(()),
+    }
+}
+
+/// Rejects bounds that do not contain the centre of mass of every dynamic body at its start.
+pub fn starts_in_bounds(scene: &Scene) -> Result<(), SceneError> {
+    let Some(bounds) = &scene.bounds else { return Ok(()) };
+    let mut starts = scene.dynamic_bodies.iter().map(|&body| (body, scene.bodies[body].start_pose().0));
+    let [low, high] =
+        starts.clone().fold(bounds.corners_m, |[low, high], (_, centre)| [low.inf(&centre), high.sup(&centre)]);
+    match starts.find(|&(_, centre)| !bounds.contain(centre)) {
+        Some((body, centre)) => {
+            let name = &scene.bodies[body].name;
+            let problem =
+                format!("`{name}` starts outside, with its centre of mass at [{:.3}, {:.3}]", centre.x, centre.y);
+            At::world().fail("bounds_m", problem, &format!("write {}", written_bounds(low, high)))
+        }
+        None => Ok(()),
     }
 }
 

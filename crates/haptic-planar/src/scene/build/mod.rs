@@ -49,6 +49,7 @@ impl Scene {
             pieces: Vec::new(),
             pairs: pairs(&description.pairs, &names)?,
             tool: None,
+            bounds: description.bounds.map(|bounds| bounds.sorted()),
             pair_capacity: 0,
             max_corners: 0,
             look_up_work: 0,
@@ -67,6 +68,7 @@ impl Scene {
         if let Some(tool) = scene.tool.filter(|_| description.tool.as_ref().is_some_and(|held| held.weightless)) {
             scene.bodies[tool.body].gravity_m_per_s2 = Vector2::zeros();
         }
+        limits::starts_in_bounds(&scene)?;
         limits::touching_fixed(&scene)?;
         fill_seams(&scene.bodies, &mut scene.pieces);
         index_pieces(&mut scene);

@@ -173,7 +173,7 @@ pub fn ball() -> (SceneDescription, Scene) {
 pub fn observation(scene_id: u64, tick: u64, bodies: usize) -> Observation {
     let mut snapshot = Snapshot::with_capacity_for(&World::new(ball().1));
     snapshot.report.tick = tick;
-    let pose = Pose { body: 0, position_m: Vector2::new(0.123_456_789, 1.0 / 3.0), angle_rad: 0.1 };
+    let pose = Pose { body: 0, position_m: Vector2::new(0.123_456_789, 1.0 / 3.0), angle_rad: 0.1, is_removed: false };
     snapshot.poses = vec![pose; bodies];
     Observation {
         scene_id,
