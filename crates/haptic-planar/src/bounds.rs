@@ -14,6 +14,7 @@ impl State {
     /// start. Real-time: one pass over the dynamic bodies; if any has left, another one and one over the near pairs; for
     /// a body to put back, one test whether its start is free.
     #[cold]
+    #[inline(never)]
     pub(crate) fn keep_in_bounds(&mut self, scene: &Scene, bounds: &Bounds, workspace: &mut Workspace) {
         let has_stopped = self.stop_outside(scene, bounds);
         let is_back = bounds.leave == Leave::Respawn && self.respawn_next(scene, workspace);

@@ -183,6 +183,7 @@ impl SolverBodies {
     /// Makes the bodies that have left the bounds like fixed ones, and all others movable. The workspace may come from a
     /// state in which other bodies have left. The tool, whose masses include the coupling, never leaves.
     #[cold]
+    #[inline(never)]
     fn hold(&mut self, scene: &Scene, left: &[bool]) {
         let tool = scene.tool.map(|tool| tool.body);
         for &i in scene.dynamic_bodies.iter().filter(|&&body| tool != Some(body)) {
