@@ -140,7 +140,7 @@ fn span_at_closing(
 }
 
 /// Returns the span of a face, extended to the support corner if the corner is behind the plane of the face just beyond
-/// an end at which a neighbour covers its corner, in a notch. The plane goes on inside the neighbour there, and a tip
+/// an end at which a neighbour covers its corner, in a notch. The plane continues inside the neighbour there, and a tip
 /// that overlaps the neighbour leaves it in front of the face.
 #[cold]
 #[inline(never)]
