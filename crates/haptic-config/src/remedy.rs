@@ -1,6 +1,7 @@
 //! Remedies for wrong keys and values. Each contains a line to write or a command to run.
 
 use crate::keys::{self, Key, Limits, SectionSpec, Unit, Value, profile::PASSIVITY, toml_number, toml_vector};
+use crate::toml_value::{number_of, whole_of};
 use toml::de::{DeTable, DeValue};
 
 /// Endings of keys in a unit other than ours: the ending, the symbol of our unit, and the value in our unit.
@@ -225,10 +226,9 @@ fn is_valid(key: &Key, text: &str) -> bool {
     let line = format!("{} = {text}", key.name);
     let Ok(table) = DeTable::parse(&line) else { return false };
     let Some(value) = table.get_ref().get(key.name) else { return false };
-    let accepts = |number: &DeValue<'_>| match (number, key.limits()) {
-        (DeValue::Integer(number), Some(limits)) => number.as_str().parse().is_ok_and(|n| limits.accepted.contains(n)),
-        (DeValue::Float(number), Some(limits)) => number.as_str().parse().is_ok_and(|n| limits.accepted.contains(n)),
-        _ => false,
+    let accepts = |value: &DeValue<'_>| {
+        let limits = key.limits().zip(number_of(value));
+        limits.is_some_and(|(limits, number)| limits.accepted.contains(number))
     };
     match (key.value, value.get_ref()) {
         (Value::Number(_) | Value::PerAxis(_), number) => accepts(number),
@@ -237,9 +237,7 @@ fn is_valid(key: &Key, text: &str) -> bool {
         }
         (Value::Flag, value) => value.is_bool(),
         (Value::Text, value) => value.is_str(),
-        (Value::Whole(min, max), DeValue::Integer(number)) => {
-            number.as_str().parse::<i64>().is_ok_and(|number| (min..=max).contains(&number))
-        }
+        (Value::Whole(min, max), value) => whole_of(value).is_some_and(|number| (min..=max).contains(&number)),
         _ => false,
     }
 }

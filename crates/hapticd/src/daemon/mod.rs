@@ -40,9 +40,10 @@ use std::path::PathBuf;
 use supervisor::Supervisor;
 use viewer_link::ViewerLink;
 
-/// Size of the heap mapped at the start, bytes. The loop, its taps and a viewer take 22 MB, a recording and a black box
-/// that is being written 3 MB each, and the index of a recording grows by 1 MB per hour, between the other blocks. With
-/// less, the heap grows by a compressor's 2.5 MB when a run has lasted for a while.
+/// Size of the heap mapped at the start, bytes. The loop, its taps and a viewer take 22 MB, and a recording and a black
+/// box that is being written 3 MB each. The index of a recording and the list of faults grow by about 1.5 MB per hour,
+/// between the other blocks, so that the rest lasts for several hours. With less, the heap grows in steps of the 2.5 MB
+/// of a compressor.
 const HEAP_BYTES: usize = 32 << 20;
 /// Number of ticks between publications of the loop's timing; four per second.
 const TIMING_EVERY_TICKS: NonZeroU64 = NonZeroU64::new(250).unwrap();
