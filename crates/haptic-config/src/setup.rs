@@ -11,6 +11,7 @@ use haptic_device::kind::{Kinds, SIMULATED};
 use haptic_device::{Device, DeviceConfig, PacedDevice, PrescribedDevice, SimulatedDevice};
 use haptic_loop::scene_hand::SceneHand;
 use haptic_loop::settings::{Settings, worst_axis};
+use haptic_loop::sign_check::Motors;
 use haptic_loop::tick::HapticLoop;
 use haptic_loop::world::World;
 use haptic_planar::scene::Scene;
@@ -203,11 +204,24 @@ impl Setup {
     /// # Errors
     /// If the model or the mapping is invalid.
     pub fn into_unpaced_loop(self, device: Box<dyn Device>) -> Result<HapticLoop, FileErrors> {
-        let (model, settings) = (self.loop_model(), self.settings());
+        let (model, settings, motors) = (self.loop_model(), self.settings(), self.checked_motors());
         let name = self.profile.device.name;
         let hand = if self.hand_waits { self.scene_hand } else { self.scene_hand.at_once() };
-        HapticLoop::new(device, &model, World::new(self.scene).with_hand(hand), &settings)
-            .map_err(|error| Problem::in_file(&name, error.to_string(), "").into())
+        let rendering = HapticLoop::new(device, &model, World::new(self.scene).with_hand(hand), &settings)
+            .map_err(|error| Problem::in_file(&name, error.to_string(), ""))?;
+        Ok(match motors {
+            Some(motors) => rendering.with_sign_check(motors),
+            None => rendering,
+        })
+    }
+
+    /// Returns the motors whose signs are checked before the first force; `None` if the device file forbids it, or if
+    /// no motor can move a real hand.
+    fn checked_motors(&self) -> Option<Motors> {
+        let DeviceConfig { axes, sign_check, .. } = self.device;
+        let encoder_step_m = self.device_model().encoder_step_m;
+        let motors = Motors { count: axes, linkage: self.device.linkage(), encoder_step_m };
+        (sign_check && !self.moves_no_motor()).then_some(motors)
     }
 
     /// Creates a device without hardware: the prescribed hand if there is one, otherwise the device model with its

@@ -3,6 +3,7 @@
 use crate::kind::{KindSpec, SIMULATED};
 use crate::pantograph::Pantograph;
 use crate::simulated::{DeviceModel, HandModel};
+use nalgebra::Vector2;
 
 /// Checked contents of a device file.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,6 +132,22 @@ pub struct ReversedAxes {
     pub position: [bool; 2],
 }
 
+impl ReversedAxes {
+    /// Returns 1 or −1 for the forces along each axis.
+    pub fn force_signs(&self) -> Vector2<f64> {
+        signs(self.force)
+    }
+
+    /// Returns 1 or −1 for the positions along each axis.
+    pub fn position_signs(&self) -> Vector2<f64> {
+        signs(self.position)
+    }
+}
+
+fn signs(reversed: [bool; 2]) -> Vector2<f64> {
+    Vector2::from(reversed.map(|is_reversed| if is_reversed { -1.0 } else { 1.0 }))
+}
+
 /// Direction of rotation of a motor or an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation {
@@ -143,6 +160,15 @@ pub enum Rotation {
 impl Rotation {
     /// Both directions with their names in device files.
     pub const NAMED: [(&'static str, Self); 2] = [("cw", Self::Clockwise), ("ccw", Self::Anticlockwise)];
+    /// The other direction.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::Clockwise => Self::Anticlockwise,
+            Self::Anticlockwise => Self::Clockwise,
+        }
+    }
+
     /// Names of the directions in device files.
     pub const NAMES: [&'static str; 2] = [Self::NAMED[0].0, Self::NAMED[1].0];
 }

@@ -18,10 +18,9 @@ pub struct ReversedDevice<D> {
 impl<D: Device> ReversedDevice<D> {
     /// Wraps a device whose motors and encoders are reversed along the given axes.
     pub fn new(device: D, reversed: ReversedAxes) -> Self {
-        let signs = |axes: [bool; 2]| Vector2::from(axes.map(|is_reversed| if is_reversed { -1.0 } else { 1.0 }));
-        let position_signs = signs(reversed.position);
+        let (force_signs, position_signs) = (reversed.force_signs(), reversed.position_signs());
         let limits = reversed_travel(device.limits(), position_signs);
-        Self { device, limits, force_signs: signs(reversed.force), position_signs }
+        Self { device, limits, force_signs, position_signs }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::interval::Interval;
 use crate::native::NativeTraits;
 use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard};
 use haptic_backends::serial::HaplyVariant;
+use haptic_device::config::ReversedAxes;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 use haptic_wire::VERSION;
 
@@ -43,6 +44,8 @@ pub struct BoardOptions {
     pub variant: HaplyVariant,
     /// Handle displacement per radian of the motor, m (ODrive only).
     pub lever_m: f64,
+    /// Axes, or arms of a Haply 2diy, whose motor or encoder is reversed.
+    pub reversed: ReversedAxes,
 }
 
 /// All boards that can be emulated on a pseudo-terminal.
@@ -84,7 +87,7 @@ fn native(axes: u8, options: &BoardOptions) -> Result<Box<dyn Board>, ModelError
 
 fn haply(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
     let hand = options.hand.clone().filter(|_| !options.hand_is_default);
-    Ok(Box::new(HaplyBoard::new(options.variant, &options.model, hand)?))
+    Ok(Box::new(HaplyBoard::new(options.variant, &options.model, hand)?.reversed(options.reversed)))
 }
 
 fn odrive(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
@@ -92,5 +95,5 @@ fn odrive(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
 }
 
 fn handle(axes: u8, options: &BoardOptions) -> Result<EmulatedHandle, ModelError> {
-    EmulatedHandle::new(axes, &options.model, options.hand.as_ref())
+    Ok(EmulatedHandle::new(axes, &options.model, options.hand.as_ref())?.reversed(options.reversed))
 }

@@ -24,6 +24,15 @@ pub struct Motion {
 }
 
 impl Motion {
+    /// The motion with the components multiplied by `signs`.
+    pub(crate) fn along(self, signs: Vector2<f64>) -> Self {
+        Self {
+            encoder_m: self.encoder_m.component_mul(&signs),
+            exact_m: self.exact_m.component_mul(&signs),
+            velocity_m_per_s: self.velocity_m_per_s.component_mul(&signs),
+        }
+    }
+
     fn shifted(self, by_m: f64) -> Self {
         let by_m = Vector2::repeat(by_m);
         Self { encoder_m: self.encoder_m + by_m, exact_m: self.exact_m + by_m, ..self }

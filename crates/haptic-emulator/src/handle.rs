@@ -3,6 +3,7 @@
 use crate::encoder_fault::{FaultyEncoders, Motion};
 use crate::native::Measured;
 use crate::planned_fault::ActiveFaults;
+use haptic_device::config::ReversedAxes;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError, SimulatedDevice, TrueState};
 use haptic_device::{Device, Effort, MonotonicNs};
 use nalgebra::Vector2;
@@ -12,6 +13,8 @@ use nalgebra::Vector2;
 #[derive(Clone, Debug)]
 pub struct EmulatedHandle {
     device: SimulatedDevice,
+    /// Axes whose motor or encoder is reversed.
+    reversed: ReversedAxes,
     encoders: FaultyEncoders,
     force_n: Vector2<f64>,
     /// Work done by the motors on the handle since the start, J.
@@ -30,7 +33,21 @@ impl EmulatedHandle {
     pub fn new(axes: u8, model: &DeviceModel, hand: Option<&HandModel>) -> Result<Self, ModelError> {
         let device = SimulatedDevice::new(axes, model, hand)?;
         let encoders = FaultyEncoders::new(motion(&device, device.true_state().position_m));
-        Ok(Self { device, encoders, force_n: Vector2::zeros(), given_j: 0.0, given_least_j: 0.0, given_most_j: 0.0 })
+        Ok(Self {
+            device,
+            reversed: ReversedAxes::default(),
+            encoders,
+            force_n: Vector2::zeros(),
+            given_j: 0.0,
+            given_least_j: 0.0,
+            given_most_j: 0.0,
+        })
+    }
+
+    /// Reverses motors and encoders along some axes.
+    #[must_use]
+    pub fn reversed(self, reversed: ReversedAxes) -> Self {
+        Self { reversed, ..self }
     }
 
     /// Creates the handle of a USB device, held at the centre by a hand.
@@ -49,8 +66,9 @@ impl EmulatedHandle {
         Self::new(2, &USB_MODEL, Some(&usb_hand(path_round_the_post())))
     }
 
-    /// Advances by one millisecond under the given motor force, N.
+    /// Advances by one millisecond under the given motor force, N, whose sign a reversed motor changes.
     pub fn advance(&mut self, force_n: Vector2<f64>) {
+        let force_n = force_n.component_mul(&self.reversed.force_signs());
         self.force_n = force_n;
         let before_m = self.device.true_state().position_m;
         self.device.write(Effort { force_n }, MonotonicNs(0));
@@ -78,18 +96,22 @@ impl EmulatedHandle {
 
     /// Position measured by the encoder, m.
     pub fn encoder_m(&self) -> Vector2<f64> {
-        self.encoders.reported().encoder_m
+        self.reported().encoder_m
     }
 
     /// Position that an encoder without steps measures, m.
     pub fn unquantised_m(&self) -> Vector2<f64> {
-        self.encoders.reported().exact_m
+        self.reported().exact_m
     }
 
     /// Position measured by the encoder, and velocity.
     pub fn measured(&self) -> Measured {
-        let Motion { encoder_m, velocity_m_per_s, .. } = self.encoders.reported();
+        let Motion { encoder_m, velocity_m_per_s, .. } = self.reported();
         Measured { position_m: encoder_m, velocity_m_per_s }
+    }
+
+    fn reported(&self) -> Motion {
+        self.encoders.reported().along(self.reversed.position_signs())
     }
 
     /// True position and velocity.

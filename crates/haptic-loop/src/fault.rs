@@ -1,9 +1,13 @@
 //! Faults of a tick. Every fault has the same consequences: zero force, a black box, and a complete re-engagement.
 
+use crate::sign_check::MotorSet;
 use haptic_device::{FaultCode, WriteError};
 use haptic_planar::checkpoint::Archive;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Name of the kind [`Fault::ReversedAxis`] in reports.
+pub const REVERSED_AXIS: &str = "reversed-axis";
 
 /// Reason why the guard switched the force off, with the values that caused it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +49,8 @@ pub enum Fault {
     },
     /// A person pressed the emergency stop.
     Stopped,
+    /// A handle moved against its motor when the signs were checked. It lasts until the end of the run.
+    ReversedAxis(MotorSet),
     /// Readings arrive, but have been too old for too long.
     Stale {
         /// Age up to which a reading is used, s.
@@ -67,6 +73,7 @@ impl Fault {
             Self::Overruns { .. } => "overruns",
             Self::Late { .. } => "late",
             Self::Stopped => "stopped",
+            Self::ReversedAxis(_) => REVERSED_AXIS,
             Self::Stale { .. } => "stale",
         }
     }
@@ -92,6 +99,9 @@ impl Fault {
             Self::Late { late_s } => (9, [late_s.to_bits(), 0]),
             Self::Stopped => (10, [0; 2]),
             Self::Stale { limit_s } => (11, [limit_s.to_bits(), 0]),
+            Self::ReversedAxis(MotorSet { first, second, are_arms }) => {
+                (12, [u64::from(first) | u64::from(second) << 1 | u64::from(are_arms) << 2, 0])
+            }
         }
     }
 
@@ -109,6 +119,9 @@ impl Fault {
             9 => Self::Late { late_s: f64::from_bits(first) },
             10 => Self::Stopped,
             11 => Self::Stale { limit_s: f64::from_bits(first) },
+            12 => {
+                Self::ReversedAxis(MotorSet { first: first & 1 != 0, second: first & 2 != 0, are_arms: first & 4 != 0 })
+            }
             _ => return None,
         })
     }
@@ -168,6 +181,7 @@ impl fmt::Display for Fault {
             Self::Overruns { in_a_row } => write!(f, "{in_a_row} consecutive ticks ended after their deadline"),
             Self::Late { late_s } => write!(f, "the host stalled: a tick ran {:.0} ms late", late_s * 1e3),
             Self::Stopped => write!(f, "emergency stop"),
+            Self::ReversedAxis(motors) => write_reversed(f, motors),
             Self::Stale { limit_s } => write!(
                 f,
                 "readings arrive more than {:.0} ms late: check the cable, use a faster line or fewer devices on its hub",
@@ -181,6 +195,31 @@ impl fmt::Display for Fault {
 fn distinguishable(value: f64, limit: f64) -> String {
     let looks_alike = |text: &String| text.parse() == Ok(limit);
     (3..=9).map(|decimals| format!("{value:.decimals$}")).find(|text| !looks_alike(text)).unwrap_or(value.to_string())
+}
+
+/// Writes which motors moved the handle the wrong way, and the two keys that correct each of them.
+fn write_reversed(f: &mut fmt::Formatter<'_>, motors: &MotorSet) -> fmt::Result {
+    let MotorSet { first, second, are_arms } = motors;
+    if *are_arms {
+        return write!(
+            f,
+            "{motors} moved against the motor: exchange \"cw\" and \"ccw\" for {motors} in motor_directions of the device \
+             file, or in encoder_directions if the picture does not follow the hand"
+        );
+    }
+    write!(f, "{motors} moved against the motor: write ")?;
+    for (is_reversed, axis) in [(*first, "x"), (*second, "y")] {
+        if is_reversed {
+            write!(
+                f,
+                "reverse_force_{axis} = true, or reverse_position_{axis} = true if the picture moves against the hand"
+            )?;
+        }
+        if is_reversed && axis == "x" && *second {
+            write!(f, ", and ")?;
+        }
+    }
+    write!(f, ", into the device file")
 }
 
 fn write_device_fault(f: &mut fmt::Formatter<'_>, code: &FaultCode) -> fmt::Result {
@@ -215,7 +254,7 @@ mod tests {
     fn every_number_means_one_fault_and_parameters_survive() {
         for kind in 0..=u8::MAX {
             let fault = Fault::from_code((kind, [4, 7]));
-            assert_eq!(fault.is_some(), (1..=11).contains(&kind), "{kind}");
+            assert_eq!(fault.is_some(), (1..=12).contains(&kind), "{kind}");
             assert_eq!(fault.map_or(kind, |fault| fault.to_code().0), kind);
         }
         let faults = [
@@ -227,6 +266,7 @@ mod tests {
             Fault::Overruns { in_a_row: 20 },
             Fault::Late { late_s: 0.3 },
             Fault::Stopped,
+            Fault::ReversedAxis(MotorSet { first: true, second: false, are_arms: true }),
             Fault::Stale { limit_s: 0.005 },
         ];
         for fault in faults {

@@ -14,6 +14,7 @@ use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
 use crate::reading_monitor::{HandReading, Validity, stale_after_s};
 use crate::settings::Safety;
+use crate::sign_check::{MotorSet, NUDGE_N, NUDGE_TICKS};
 use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::{RESERVE_J, StoredEnergy, Tank, TankSettings, clamp_norm, project_onto_segment};
@@ -102,6 +103,7 @@ pub struct Guard {
     withheld_by_ramp_n: Vector2<f64>,
     /// What the tank is given after an interruption.
     recovery: Recovery,
+    nudge: Nudge,
     /// Force applied by the device before the last admission, N.
     given_before_n: Vector2<f64>,
     counters: GuardCounters,
@@ -128,6 +130,7 @@ impl Guard {
             shortfall_n: Vector2::zeros(),
             withheld_by_ramp_n: Vector2::zeros(),
             recovery: Recovery::default(),
+            nudge: Nudge::default(),
             given_before_n: Vector2::zeros(),
             counters: GuardCounters::default(),
         }
@@ -158,9 +161,11 @@ impl Guard {
         self.engagement.stop();
     }
 
-    /// Releases an emergency stop. Real-time: constant.
+    /// Releases an emergency stop. It stays in effect if a motor is reversed. Real-time: constant.
     pub fn release(&mut self) {
-        self.engagement.release();
+        if self.nudge.reversed.is_none() {
+            self.engagement.release();
+        }
     }
 
     /// Whether neither a fault of the last write nor one of the host, whose tick is `periods` after the last one, would
@@ -220,6 +225,24 @@ impl Guard {
         } else {
             self.admit_degraded(request, hand)
         }
+    }
+
+    /// Returns the permitted force in a tick of the sign check, which requests `nudge_n` for the handle. Everything that
+    /// ends a force ends a nudge; the tank does not pay for it, because its magnitude and its duration are limited.
+    /// Real-time: constant.
+    #[cold]
+    pub fn admit_nudge(&mut self, request: &ForceRequest, hand: &HandReading, nudge_n: Vector2<f64>) -> Admission {
+        let admission = self.admit(request, hand);
+        let is_quiet = self.active_fault.is_none() && self.is_off() && matches!(hand.validity, Validity::Good);
+        let allowed_n = clamp_norm(nudge_n.map(|axis_n| axis_n.clamp(-NUDGE_N, NUDGE_N)), self.clamp.now_n);
+        let is_in_time = self.nudge.advance(allowed_n, request.periods);
+        Admission { force_n: if is_quiet && is_in_time { allowed_n } else { admission.force_n }, ..admission }
+    }
+
+    /// Ends all force until the end of the run, because of reversed motors. Real-time: constant.
+    pub fn reject(&mut self, motors: MotorSet) {
+        self.nudge.reversed = Some(Fault::ReversedAxis(motors));
+        self.engagement.stop();
     }
 
     /// Records the outcome of the write. If the force was not sent, the previous one still acts; a failed write is a
@@ -351,7 +374,7 @@ impl Guard {
         self.late_in_a_row = if request.periods > 1 { self.late_in_a_row.saturating_add(1) } else { 0 };
         let late_s = late_s(request.periods);
         match hand.validity {
-            _ if self.engagement.is_stopped() => Some(Fault::Stopped),
+            _ if self.engagement.is_stopped() => Some(self.nudge.reversed.unwrap_or(Fault::Stopped)),
             _ if late_s >= self.lost_after_s => Some(Fault::Late { late_s }),
             Validity::Faulted(fault) => Some(fault),
             _ if self.unsent.is_some() => self.unsent,
@@ -419,6 +442,25 @@ struct Recovery {
     level_j: f64,
     /// Missing work of the hand that the tank may still be given, J; at first what covers the largest force.
     missing_j: f64,
+}
+
+/// The nudge of the sign check.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Nudge {
+    /// Periods since the first force; zero before it.
+    periods: u32,
+    /// Fault of reversed motors, if any have been found.
+    reversed: Option<Fault>,
+}
+
+impl Nudge {
+    /// Advances the time and returns whether a force is permitted now.
+    fn advance(&mut self, force_n: Vector2<f64>, periods: u32) -> bool {
+        if self.periods > 0 || force_n != Vector2::zeros() {
+            self.periods = self.periods.saturating_add(periods);
+        }
+        self.periods <= NUDGE_TICKS
+    }
 }
 
 /// A force limit that rises immediately and falls over [`RAMP_S`]: the coupling ramps too, and a sudden fall would be

@@ -4,6 +4,7 @@
 //! - [`reading_monitor`]: checks whether a reading is good, stale or a fault.
 //! - [`world`]: the scene and its state, and the energy that they could deliver to the hand.
 //! - [`scene_hand`]: the simulated hand of a scene and its path.
+//! - [`sign_check`]: checks the signs of motors and encoders before the first force.
 //! - [`guard`]: the only gate before the device, with its [`engagement`]; every [`fault`] leads to zero force there.
 //! - [`report`], [`columns`], [`snapshot`], [`black_box`]: the data of a tick for traces, viewers and diagnosis.
 //! - [`settings`], [`command`], [`control`]: the initial settings, the commands applied between ticks, and the reasons
@@ -36,6 +37,7 @@ pub mod reading_monitor;
 pub mod report;
 pub mod scene_hand;
 pub mod settings;
+pub mod sign_check;
 pub mod snapshot;
 pub mod tick;
 pub mod world;

@@ -11,6 +11,7 @@ use crate::guard::{Admission, ForceRequest, Guard, GuardCounters};
 use crate::reading_monitor::{HandReading, ReadingMonitor, Validity};
 use crate::report::TickReport;
 use crate::settings::{ActiveMapping, Safety, Settings, SettingsError};
+use crate::sign_check::{Motors, Sign, SignCheck};
 use crate::snapshot::{NullSink, SnapshotSink};
 use crate::world::World;
 use haptic_coupling::coupling::{Coupling, Gains};
@@ -45,6 +46,7 @@ pub struct HapticLoop {
     pause: Option<u32>,
     /// Number of positions that have been tried for the tool since the force went off.
     positions_tried: u32,
+    sign_check: SignCheck,
     /// Whether the device has a simulated hand that follows the path of the scene.
     leads_hand: bool,
 }
@@ -78,6 +80,7 @@ impl HapticLoop {
             ticks: 0,
             pause: None,
             positions_tried: 0,
+            sign_check: SignCheck::new(None),
             leads_hand: device.can_be_led(),
             device,
             world: Box::new(world),
@@ -85,6 +88,12 @@ impl HapticLoop {
         rendering.update_load();
         rendering.place_hand();
         Ok(rendering)
+    }
+
+    /// Checks the signs of the motors before the first force. Call it before the first tick.
+    #[must_use]
+    pub fn with_sign_check(self, motors: Motors) -> Self {
+        Self { sign_check: SignCheck::new(Some(motors)), ..self }
     }
 
     /// Replaces the snapshot sink and returns the old one, which must not be dropped on the real-time thread.
@@ -105,9 +114,7 @@ impl HapticLoop {
         let hand = self.monitor.check(&reading, f64::from(periods) * TICK_S);
         let hand_m = hand.position_m.map(|position_m| self.mapping.position_to_world(position_m));
         let is_off = self.guard.is_off() && self.pause.is_none();
-        if is_off {
-            self.bring_tool(&hand, hand_m, periods);
-        }
+        let nudge_n = if is_off { self.prepare(&hand, reading.age_ns, periods) } else { None };
         let stands_still =
             is_off && self.world.scene.tool.is_some() || self.pause == Some(0) || self.guard.is_stopped();
         let shrunk_m = self.shrink_offset();
@@ -117,7 +124,10 @@ impl HapticLoop {
             self.advance(hand_m);
         }
         let request = self.request(shrunk_m, periods);
-        let admission = self.guard.admit(&request, &hand);
+        let admission = match nudge_n {
+            None => self.guard.admit(&request, &hand),
+            Some(nudge_n) => self.guard.admit_nudge(&request, &hand, nudge_n),
+        };
         let sent = self.device.write(Effort { force_n: admission.force_n }, now);
         self.guard.acknowledge(sent);
         self.ticks += 1;
@@ -137,7 +147,7 @@ impl HapticLoop {
             Command::SetGains(gains) => self.coupling.set_gains(gains, self.max_coupling_force_n()),
             Command::SetSafety(safety) => self.set_safety(&safety),
             Command::SetMapping(mapping) => self.set_mapping(mapping),
-            Command::Stop => self.guard.stop(),
+            Command::Stop => self.stop(),
             Command::Release => self.guard.release(),
             Command::Pause => self.set_pause(Some(0)),
             Command::Resume => self.set_pause(None),
@@ -193,6 +203,11 @@ impl HapticLoop {
         self.device.as_ref()
     }
 
+    /// Check of the signs of the motors.
+    pub fn sign_check(&self) -> &SignCheck {
+        &self.sign_check
+    }
+
     /// Whether an emergency stop is in effect.
     pub fn is_stopped(&self) -> bool {
         self.guard.is_stopped()
@@ -206,6 +221,20 @@ impl HapticLoop {
     /// Lowest tank level so far, J.
     pub fn tank_lowest_j(&self) -> f64 {
         self.guard.tank_lowest_j()
+    }
+
+    /// Checks the signs of the motors and returns the force for that, device frame, N; afterwards, brings the tool to the
+    /// hand.
+    fn prepare(&mut self, hand: &HandReading, age_ns: u64, periods: u32) -> Option<Vector2<f64>> {
+        if !self.sign_check.is_pending() {
+            self.bring_tool(hand, periods);
+            return None;
+        }
+        let nudge_n = self.sign_check.advance(hand, age_ns as f64 * 1e-9, periods);
+        if let Some(motors) = self.sign_check.motors_with(Sign::Reversed) {
+            self.guard.reject(motors);
+        }
+        Some(nudge_n)
     }
 
     /// Starts the report of a tick in which the world stands still. Its output is the last one, without forces.
@@ -300,6 +329,11 @@ impl HapticLoop {
         self.safety.max_force_n.min(self.device_max_force_n) / self.mapping.scale
     }
 
+    fn stop(&mut self) {
+        self.sign_check.interrupt();
+        self.guard.stop();
+    }
+
     fn set_safety(&mut self, safety: &Safety) {
         self.safety = *safety;
         self.monitor.set_limits(safety);
@@ -324,6 +358,7 @@ impl HapticLoop {
             self.guard.disengage();
             // The energy balance does not follow a hand that moves during a pause.
             self.world.state.energy.restart_gain();
+            self.sign_check.interrupt();
             self.device.set_paused(pause.is_some());
         }
         self.pause = pause;

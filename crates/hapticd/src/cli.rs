@@ -9,6 +9,7 @@ use haptic_backends::KINDS;
 use haptic_backends::serial::HaplyVariant;
 use haptic_config::profile::DEFAULT_LISTEN;
 use haptic_config::setup::FileNames;
+use haptic_device::config::ReversedAxes;
 use haptic_emulator::emulators::{EMULATORS, Emulator};
 use haptic_emulator::interval::Interval;
 use haptic_emulator::planned_fault::PlannedFault;
@@ -342,6 +343,12 @@ pub struct EmulateArguments {
     /// not arrive), cut-out (answers do not arrive at the host) or garbage (one byte of each message is damaged).
     #[arg(long, value_name = "KIND@START+SECONDS", allow_hyphen_values = true)]
     pub fault: Vec<PlannedFault>,
+    /// Reverse the motor of this axis, or of arm 1 (x) or 2 (y); may be repeated.
+    #[arg(long, value_name = "AXIS", value_parser = axis())]
+    pub reverse_motor: Vec<usize>,
+    /// Reverse the encoder of this axis, or of arm 1 (x) or 2 (y); may be repeated.
+    #[arg(long, value_name = "AXIS", value_parser = axis())]
+    pub reverse_encoder: Vec<usize>,
     /// Write one row per millisecond: time, handle position and motor force.
     #[arg(long, value_name = "FILE.csv")]
     pub trace: Option<PathBuf>,
@@ -351,6 +358,18 @@ pub struct EmulateArguments {
     /// End the emulation after this many seconds.
     #[arg(long, value_parser = seconds(), allow_negative_numbers = true)]
     pub seconds: Option<f64>,
+}
+
+impl EmulateArguments {
+    /// Axes whose motor or encoder is reversed.
+    pub fn reversed_axes(&self) -> ReversedAxes {
+        let flags = |axes: &[usize]| [0, 1].map(|axis| axes.contains(&axis));
+        ReversedAxes { force: flags(&self.reverse_motor), position: flags(&self.reverse_encoder) }
+    }
+}
+
+fn axis() -> impl TypedValueParser<Value = usize> {
+    PossibleValuesParser::new(["x", "y"]).map(|name| usize::from(name == "y"))
 }
 
 fn emulator() -> impl TypedValueParser<Value = &'static Emulator> {

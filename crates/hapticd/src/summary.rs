@@ -3,7 +3,8 @@
 use crate::failure::Failure;
 use crate::figures::RunExtremes;
 use haptic_device::LinkStatistics;
-use haptic_loop::fault::FaultRecord;
+use haptic_loop::fault::{FaultRecord, REVERSED_AXIS};
+use haptic_loop::sign_check::Sign;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::histogram::Percentiles;
 use haptic_realtime::memory::PageFaults;
@@ -52,6 +53,9 @@ pub struct Summary {
     pub engaged: u64,
     /// Faults in the order in which they started; `run` lists only the first 1000.
     pub faults: Vec<FaultRecord>,
+    /// Sign of each motor relative to its encoder: `right`, `reversed` or `unknown`; absent if they were not checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signs: Vec<&'static str>,
     /// Hash of the final state, hexadecimal.
     pub state_hash: String,
     /// Physics version; state hashes are comparable only within one version.
@@ -145,10 +149,22 @@ impl Summary {
             stale: rendering.counters().stale,
             engaged: figures.engaged,
             faults,
+            signs: rendering.sign_check().signs().map(Sign::name).collect(),
             state_hash: format!("{:016x}", rendering.world().state.hash()),
             physics: haptic_planar::PHYSICS_VERSION,
             recording: None,
         }
+    }
+}
+
+impl Summary {
+    /// Returns an error if a motor is reversed. `device` names the device file.
+    ///
+    /// # Errors
+    /// If one is.
+    pub fn require_right_signs(&self, device: &str) -> Result<(), Failure> {
+        let reversed = self.faults.iter().find(|fault| fault.kind == REVERSED_AXIS);
+        reversed.map_or(Ok(()), |fault| Err(Failure::Runtime(format!("{device}: {}", fault.text))))
     }
 }
 

@@ -87,6 +87,7 @@ mod tests {
             stale: 0,
             engaged: 1500,
             faults: Vec::new(),
+            signs: Vec::new(),
             state_hash: "00".to_owned(),
             physics: 1,
             recording: None,

@@ -9,6 +9,7 @@ use crate::handle::EmulatedHandle;
 use crate::style::{OPEN_FFBOARD, Style};
 use crate::transport::uhid::Identity;
 use haptic_backends::serial::HaplyVariant;
+use haptic_device::config::ReversedAxes;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 use haptic_wire::VERSION;
 use nalgebra::Vector2;
@@ -280,6 +281,7 @@ impl Backend {
             emergency_stops: Vec::new(),
             variant: HaplyVariant::V3,
             lever_m: LEVER_M,
+            reversed: ReversedAxes::default(),
         }
     }
 

@@ -6,6 +6,7 @@ use super::Board;
 use crate::handle::EmulatedHandle;
 use haptic_backends::serial::haply::{HaplyVariant, MAX_TORQUE_N_M};
 use haptic_device::Pantograph;
+use haptic_device::config::{ReversedAxes, Rotation};
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 use nalgebra::{Matrix2, Vector2};
 
@@ -21,6 +22,10 @@ struct Ports {
     board: u8,
     /// For each encoder, in port order: angle at setup, degrees, and counts per turn.
     encoders: [(f32, f32); 2],
+    /// For each joint, 1 or −1: whether the torque acts in the direction of the setup.
+    motor_signs: [f64; 2],
+    /// For each joint, 1 or −1: whether the encoder counts in the direction of the setup.
+    encoder_signs: [f64; 2],
     /// True joint angles at setup, rad.
     joints_then_rad: Vector2<f64>,
 }
@@ -28,6 +33,8 @@ struct Ports {
 /// An emulated Haply 2diy board and the arm moved by its motors.
 pub struct HaplyBoard {
     variant: HaplyVariant,
+    /// Arms that are wired against their variant.
+    reversed: ReversedAxes,
     model: DeviceModel,
     hand: HandModel,
     handle: EmulatedHandle,
@@ -47,7 +54,14 @@ impl HaplyBoard {
         let hand = hand.unwrap_or_else(|| usual_hand(&variant));
         let handle = EmulatedHandle::new(2, model, Some(&hand))?;
         let (ports, collected, torques_n_m) = (None, Vec::new(), Vector2::zeros());
-        Ok(Self { variant, model: *model, hand, handle, ports, collected, torques_n_m, events: Vec::new() })
+        let (reversed, events) = (ReversedAxes::default(), Vec::new());
+        Ok(Self { variant, reversed, model: *model, hand, handle, ports, collected, torques_n_m, events })
+    }
+
+    /// Reverses motors and encoders of some arms.
+    #[must_use]
+    pub fn reversed(self, reversed: ReversedAxes) -> Self {
+        Self { reversed, ..self }
     }
 
     /// True joint angles, rad; `None` if the handle is out of reach of the links.
@@ -102,12 +116,28 @@ impl HaplyBoard {
             return self.events.push("a setup without two encoders is ignored".to_owned());
         }
         let number = |at: usize| f32::from_le_bytes([0, 1, 2, 3].map(|offset| message[at + offset]));
+        if message[2].count_ones() != 2 {
+            return self.events.push("a setup without two motors is ignored".to_owned());
+        }
         let at = message.len() - SETUP_TAIL_BYTES;
         let encoders = [(number(at), number(at + 4)), (number(at + 8), number(at + 12))];
         let joints_then_rad = self.joints_rad().unwrap_or_else(|| self.variant.home_rad());
-        self.ports = Some(Ports { board: message[1], encoders, joints_then_rad });
+        let motor_signs = self.signs([message[3], message[4]], self.variant.motor_directions, self.reversed.force);
+        let encoder_signs =
+            self.signs([message[6], message[7]], self.variant.encoder_directions, self.reversed.position);
+        self.ports = Some(Ports { board: message[1], encoders, motor_signs, encoder_signs, joints_then_rad });
         self.torques_n_m = Vector2::zeros();
         self.events.push("set up; here is home now".to_owned());
+    }
+
+    /// Returns 1 for each joint whose direction in the setup is that of the variant, −1 for the others; the other way
+    /// round for reversed ones.
+    fn signs(&self, given: [u8; 2], of_the_variant: [Rotation; 2], reversed: [bool; 2]) -> [f64; 2] {
+        let given = self.variant.by_port(given);
+        [0, 1].map(|joint| {
+            let is_right = (given[joint] == 1) == (of_the_variant[joint] == Rotation::Anticlockwise);
+            if is_right != reversed[joint] { 1.0 } else { -1.0 }
+        })
     }
 
     fn write(&mut self, message: &[u8], out: &mut Vec<Vec<u8>>) {
@@ -115,7 +145,7 @@ impl HaplyBoard {
         let number = |at: usize| f32::from_le_bytes([0, 1, 2, 3].map(|offset| message[at + offset]));
         let torques = self.variant.by_port([number(2), number(6)]);
         let cut = |torque: f32| f64::from(torque).clamp(-MAX_TORQUE_N_M, MAX_TORQUE_N_M);
-        self.torques_n_m = Vector2::new(cut(torques[0]), cut(torques[1]));
+        self.torques_n_m = Vector2::from_fn(|joint, _| cut(torques[joint]) * ports.motor_signs[joint]);
         let mut answer = vec![ports.board];
         for degrees in self.encoders_deg(&ports) {
             answer.extend(degrees.to_le_bytes());
@@ -127,11 +157,14 @@ impl HaplyBoard {
     fn encoders_deg(&self, ports: &Ports) -> [f32; 2] {
         let joints_rad = self.joints_at_rad(self.handle.unquantised_m()).unwrap_or(ports.joints_then_rad);
         let turned_rad = joints_rad - ports.joints_then_rad;
-        let turned = self.variant.by_port([turned_rad.x, turned_rad.y]);
+        let counts = [0, 1].map(|joint| {
+            let turns = turned_rad[joint] / core::f64::consts::TAU;
+            (turns * f64::from(self.variant.counts_per_turn[joint])).floor() * ports.encoder_signs[joint]
+        });
+        let counts = self.variant.by_port(counts);
         [0, 1].map(|port| {
             let (offset_deg, counts_per_turn) = ports.encoders[port];
-            let counts = (turned[port] / core::f64::consts::TAU * f64::from(counts_per_turn)).floor();
-            offset_deg + counts as f32 * 360.0 / counts_per_turn
+            offset_deg + counts[port] as f32 * 360.0 / counts_per_turn
         })
     }
 

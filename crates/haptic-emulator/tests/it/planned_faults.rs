@@ -1,6 +1,7 @@
 //! Planned faults of every board.
 
 use haptic_backends::serial::HaplyVariant;
+use haptic_device::config::ReversedAxes;
 use haptic_device::{DeviceModel, HandModel};
 use haptic_emulator::emulators::{BoardOptions, EMULATORS, Emulator};
 use haptic_emulator::planned_fault::{ActiveFaults, FaultKind};
@@ -23,6 +24,7 @@ fn board(emulator: &Emulator) -> Box<dyn Board> {
         emergency_stops: Vec::new(),
         variant: HaplyVariant::V3,
         lever_m: 0.05,
+        reversed: ReversedAxes::default(),
     };
     (emulator.build)(&options).unwrap()
 }

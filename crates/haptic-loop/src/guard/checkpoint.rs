@@ -1,6 +1,6 @@
 //! The guard in a checkpoint.
 
-use super::{Clamp, Guard, GuardCounters, Recovery};
+use super::{Clamp, Guard, GuardCounters, Nudge, Recovery};
 use crate::fault::Fault;
 use haptic_planar::checkpoint::Archive;
 
@@ -25,14 +25,16 @@ impl Guard {
             shortfall_n,
             withheld_by_ramp_n,
             recovery: Recovery { level_j, missing_j },
+            nudge: Nudge { periods, reversed },
             given_before_n,
             counters: GuardCounters { stale, faults, clamped, cut, withheld_j },
         } = self;
         archive.numbers([now_n, to_n, step_n, withheld_j, busy_s, level_j, missing_j]);
         engagement.carry(archive);
         tank.carry(archive);
-        [active_fault, unsent].into_iter().for_each(|fault| Fault::carry(fault, archive));
+        [active_fault, unsent, reversed].into_iter().for_each(|fault| Fault::carry(fault, archive));
         archive.count(late_in_a_row);
+        archive.count(periods);
         archive.vector(shortfall_n);
         archive.vector(withheld_by_ramp_n);
         archive.vector(given_before_n);

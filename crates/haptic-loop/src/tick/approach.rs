@@ -16,8 +16,9 @@ pub const POSITIONS: u32 = 32;
 impl HapticLoop {
     /// Tries one position for the tool, unless a fault would end the engagement at once, and starts the ramp of the
     /// force when the tool is placed. Real-time: one test for room, bounded by the scene, in place of the step.
-    pub(super) fn bring_tool(&mut self, hand: &HandReading, hand_m: Option<Vector2<f64>>, periods: u32) {
+    pub(super) fn bring_tool(&mut self, hand: &HandReading, periods: u32) {
         let can_engage = hand.validity == Validity::Good && self.guard.can_engage(periods);
+        let hand_m = hand.position_m.map(|position_m| self.mapping.position_to_world(position_m));
         let Some(hand_m) = hand_m.filter(|_| can_engage) else {
             self.positions_tried = 0;
             return;

@@ -30,6 +30,7 @@ impl HapticLoop {
         { self.monitor }.carry(&mut out);
         { self.coupling }.carry(&mut out);
         { self.guard }.carry(&mut out);
+        { self.sign_check }.carry(&mut out);
         out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
         out.count(&mut { self.positions_tried });
         archive_output(&mut { self.last().felt }, &mut out);
@@ -52,6 +53,7 @@ impl HapticLoop {
         self.monitor.carry(&mut from);
         self.coupling.carry(&mut from);
         self.guard.carry(&mut from);
+        self.sign_check.carry(&mut from);
         self.monitor.set_limits(&self.safety);
         self.guard.set_limits(&self.safety);
         from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));

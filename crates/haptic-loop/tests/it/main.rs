@@ -6,6 +6,7 @@ mod engagement;
 mod faults;
 mod feel;
 mod scene_hand;
+mod sign_check;
 mod stability;
 mod weightless;
 

@@ -58,11 +58,13 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     };
     let address = options.listener.as_ref().map(Listener::url);
     let status = Status::of_terminal(&setup.scene, address);
+    let name = setup.profile.device.name.clone();
     let summary = daemon::run(setup, device, options, &signals, status)?;
     conclude(&verdict(&summary));
     if arguments.json {
         print_json(&summary)?;
     }
+    summary.require_right_signs(&name)?;
     summary.recording.map_or(Ok(()), |recording| recording.require_complete())
 }
 

@@ -15,6 +15,7 @@ use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
 use haptic_loop::fault::Fault;
+use haptic_loop::sign_check::MotorSet;
 use haptic_loop::snapshot::{Snapshot, SnapshotSink};
 use haptic_loop::world::World;
 use haptic_realtime::exchange::{
@@ -74,6 +75,8 @@ pub enum LoopEvent {
         /// The fault.
         fault: Fault,
     },
+    /// The signs of these motors could not be determined before the first force.
+    SignsUnknown(MotorSet),
     /// An emergency stop was released.
     Released {
         /// Last tick of the stop.

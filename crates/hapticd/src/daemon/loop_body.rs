@@ -5,6 +5,8 @@ use crate::figures::RunExtremes;
 use crate::realtime_setup::Periodic;
 use haptic_device::MonotonicNs;
 use haptic_loop::command::Command;
+use haptic_loop::fault::Fault;
+use haptic_loop::sign_check::Sign;
 use haptic_loop::tick::HapticLoop;
 use haptic_realtime::exchange::{CommandReceiver, CommandSender, RingWriter, ring};
 use haptic_realtime::runner::{LoopExit, Wake};
@@ -37,6 +39,8 @@ pub struct LoopBody {
     /// Number of periods after which the loop ends.
     periods: u64,
     taps: Taps,
+    /// Whether the signs of the motors are still being checked.
+    awaits_signs: bool,
 }
 
 /// Taps that record ticks and commands.
@@ -73,6 +77,7 @@ impl LoopBody {
         rendering.publish_to(publisher);
         let longest_tick_ns = Arc::new(AtomicU64::new(0));
         let body = Self {
+            awaits_signs: rendering.sign_check().is_pending(),
             rendering,
             extremes: RunExtremes::default(),
             requests: request_receiver,
@@ -103,6 +108,19 @@ impl LoopBody {
     fn update_longest_tick(&self, compute_ns: u64) {
         if compute_ns > self.longest_tick_ns.load(Ordering::Relaxed) {
             self.longest_tick_ns.store(compute_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// Emits the motors whose signs are unknown after a check that lets the force come on.
+    fn report_unknown_signs(&mut self) {
+        if self.awaits_signs && !self.rendering.sign_check().is_pending() {
+            self.awaits_signs = false;
+            let check = self.rendering.sign_check();
+            if check.motors_with(Sign::Reversed).is_none()
+                && let Some(motors) = check.motors_with(Sign::Unknown)
+            {
+                self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::SignsUnknown(motors));
+            }
         }
     }
 
@@ -156,10 +174,12 @@ impl Periodic for LoopBody {
         let report = self.rendering.tick(MonotonicNs(wake.now_ns), skipped);
         self.emergency_stop.confirm();
         self.extremes.add(report);
-        if let Some(fault) = report.fault {
-            self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Fault { tick: report.tick, fault });
+        let (fault, tick) = (report.fault, report.tick);
+        if let Some(fault) = fault {
+            self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Fault { tick, fault });
         }
-        if wake.skipped >= LOGGED_SKIPS && report.fault.is_none() {
+        self.report_unknown_signs();
+        if wake.skipped >= LOGGED_SKIPS && fault.is_none() {
             self.events.push_with_reserve(EVENT_RESERVE, LoopEvent::Late { skipped: wake.skipped });
         }
         if self.events.room() > 0
@@ -173,7 +193,8 @@ impl Periodic for LoopBody {
             tap.record_checkpoint(&self.rendering);
         }
         self.elapsed += 1 + wake.skipped;
-        if self.elapsed >= self.periods { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_over = self.elapsed >= self.periods || matches!(fault, Some(Fault::ReversedAxis(_)));
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Sends zero force, disarms and closes the device, and emits the last black box, if any. This is the only exit

@@ -155,6 +155,10 @@ impl Supervisor {
         while let Some(event) = self.handles.events.pop() {
             match event {
                 LoopEvent::Fault { tick, fault } => self.add_fault(tick, &fault),
+                LoopEvent::SignsUnknown(motors) => tracing::warn!(
+                    "the signs of motor and encoder of {motors} could not be determined, and the force comes on: hold the \
+                     handle loosely at the start, or run `hapticd identify`"
+                ),
                 LoopEvent::Released { tick } => {
                     tracing::info!("emergency stop released after tick {tick}; force ramping up");
                 }
@@ -174,6 +178,7 @@ impl Supervisor {
         let record = FaultRecord::new(tick, fault);
         match fault {
             Fault::Stopped => tracing::warn!("emergency stop in tick {tick}, force off; {}", self.release_advice()),
+            Fault::ReversedAxis(_) => tracing::error!("fault in tick {tick}: {}; force off, the run ends", record.text),
             _ => tracing::warn!("fault in tick {tick}: {}; force off, re-engaging", record.text),
         }
         if let Some(viewer) = &mut self.viewer {
