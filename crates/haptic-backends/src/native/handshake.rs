@@ -95,21 +95,20 @@ impl<F: Framing> NativeHandshake<F> {
         }
     }
 
-    /// Handles a frame. Of a HELLO_ACK of another major version, only the start is known.
     fn on_frame(&mut self, frame: &Frame<'_>, now: MonotonicNs) {
-        let is_reply = self.request == Request::Hello && frame.kind == Kind::HelloAck as u8;
-        match HelloAck::version_and_nonce(frame.payload).filter(|_| is_reply) {
-            Some((theirs, nonce)) if theirs.0 != VERSION.0 => {
-                if nonce == self.nonce {
-                    self.failed = Some(HandshakeError::Version { theirs, ours: VERSION });
-                }
-            }
-            _ => {
-                if let Ok(message) = Message::parse(frame) {
-                    self.on_message(&message, now);
-                }
-            }
+        if let Some(theirs) = self.other_version(frame) {
+            self.failed = Some(HandshakeError::Version { theirs, ours: VERSION });
+        } else if let Ok(message) = Message::parse(frame) {
+            self.on_message(&message, now);
         }
+    }
+
+    /// Returns the version of a board with another major version, if the frame is its HELLO_ACK. Only the start of that
+    /// message is known then.
+    fn other_version(&self, frame: &Frame<'_>) -> Option<(u8, u8)> {
+        let is_reply = self.request == Request::Hello && frame.kind == Kind::HelloAck as u8;
+        let (version, nonce) = HelloAck::version_and_nonce(frame.payload).filter(|_| is_reply)?;
+        (nonce == self.nonce && version.0 != VERSION.0).then_some(version)
     }
 
     fn on_message(&mut self, message: &Message<'_>, now: MonotonicNs) {
