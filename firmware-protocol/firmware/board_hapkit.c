@@ -37,7 +37,7 @@ enum {
 /* Handle radius 70 mm, sector 74 mm, pulley 5 mm: 14 micrometres per count; 30 mNm at the motor are 6.34 N at the
  * hand. Builds differ by a few percent; the host calibrates. */
 static haptic_device_config config = {
-    .firmware_version = 0x010100,
+    .firmware_version = 0x010200,
     .uid = { 'H', 'A', 'P', 'K', 'I', 'T', '0', '0' },
     .axes = 1,
     .capabilities = HAPTIC_CAN_VELOCITY | HAPTIC_CAN_STREAM,

@@ -100,7 +100,7 @@ static haptic_axis_config linear_axis(uint8_t index)
 static void init_config(haptic_device_config *config)
 {
     *config = (haptic_device_config){
-        .firmware_version = 0x010100,
+        .firmware_version = 0x010200,
         .uid = { 'H', 'O', 'S', 'T', 'E', 'D', '0', '0' },
         .axes = 1,
         .capabilities = HAPTIC_CAN_STREAM | HAPTIC_SEES_LINK,

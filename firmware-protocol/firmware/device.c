@@ -110,14 +110,18 @@ static void send_hello_ack(haptic_device *device, uint32_t nonce)
     send(device, HAPTIC_HELLO_ACK, payload, haptic_hello_ack_pack(&ack, payload));
 }
 
-/* The same nonce is a retry and changes nothing; a new nonce is a new host and disarms. */
+/* The same nonce is a retry and changes nothing; a new nonce is a new host and disarms. A host of another major version
+ * only gets the version: it may send a longer HELLO. */
 static void on_hello(haptic_device *device, const haptic_frame *frame)
 {
     haptic_hello hello;
     if (!haptic_hello_unpack(&hello, frame->payload, frame->length) || hello.magic != HAPTIC_MAGIC)
         return;
+    bool ours = hello.major == HAPTIC_VERSION_MAJOR;
+    if (ours && frame->length != HAPTIC_HELLO_LENGTH)
+        return;
     bool retry = current_mode(device) != HAPTIC_SILENT && hello.nonce == device->nonce;
-    if (hello.major == HAPTIC_VERSION_MAJOR && !retry) {
+    if (ours && !retry) {
         change_mode(device, HAPTIC_READY);
         device->nonce = hello.nonce;
     }
@@ -144,12 +148,6 @@ static uint16_t smaller(uint16_t a, uint16_t b)
     return a < b ? a : b;
 }
 
-/* The smaller of two limits; zero requests the firmware's own. */
-static uint16_t effective_limit(uint16_t requested, uint16_t own)
-{
-    return requested == 0 ? own : smaller(requested, own);
-}
-
 static int16_t clamp(int16_t effort, uint16_t limit)
 {
     if (effort > (int16_t)limit)
@@ -166,21 +164,34 @@ static uint16_t max_watchdog_ms(const haptic_device_config *config)
     return unambiguous_ms < HAPTIC_WATCHDOG_MAX_MS ? (uint16_t)unambiguous_ms : HAPTIC_WATCHDOG_MAX_MS;
 }
 
+/* Sets the limit of an axis. A present effort above it is reduced at once. Requires the lock. */
+static void apply_limit(haptic_device *device, uint8_t index, uint16_t limit)
+{
+    haptic_axis *axis = &device->axis[index];
+    int16_t target = clamp(axis->target, limit), applied = clamp(axis->applied, limit);
+    device->clamped |= target != axis->target;
+    axis->limit = limit;
+    axis->target = target;
+    if (applied == axis->applied)
+        return;
+    axis->applied = applied;
+    board_apply_effort(index, applied);
+}
+
 /* Applies the limits, reduced to the own ones, and writes those in force to `arm`. Requires the lock. */
 static void apply_limits(haptic_device *device, haptic_arm *arm)
 {
     const haptic_device_config *config = device->config;
     arm->watchdog_ms = arm->watchdog_ms == 0 ? HAPTIC_WATCHDOG_DEFAULT_MS : arm->watchdog_ms;
     arm->watchdog_ms = smaller(arm->watchdog_ms, max_watchdog_ms(config));
-    arm->slew = effective_limit(arm->slew, config->slew_q15_per_ms);
+    arm->slew = arm->slew == 0 ? config->slew_q15_per_ms : smaller(arm->slew, config->slew_q15_per_ms);
     device->watchdog_ms = arm->watchdog_ms;
     device->watchdog_ticks = (uint16_t)(arm->watchdog_ms * config->ticks_per_ms);
-    device->slew_per_ms = arm->slew;
-    device->slew_per_tick = arm->slew / config->ticks_per_ms > 0 ? arm->slew / config->ticks_per_ms : 1;
+    device->slew_per_tick = arm->slew / config->ticks_per_ms;
+    device->slew_rest = (uint8_t)(arm->slew % config->ticks_per_ms);
     for (uint8_t i = 0; i < config->axes; i++) {
         arm->limit[i] = smaller(arm->limit[i], config->axis[i].limit_q15);
-        device->axis[i].limit = arm->limit[i];
-        device->axis[i].target = clamp(device->axis[i].target, arm->limit[i]);
+        apply_limit(device, i, arm->limit[i]);
     }
 }
 
@@ -240,8 +251,9 @@ static void apply_command(haptic_device *device, const haptic_command *command)
     device->enabled = true;
     device->clamped = false;
     for (uint8_t i = 0; i < device->config->axes; i++) {
-        device->axis[i].target = clamp(command->effort[i], device->axis[i].limit);
-        device->clamped |= device->axis[i].target != command->effort[i];
+        int16_t effort = clamp(command->effort[i], HAPTIC_FULL_SCALE); /* -32768 is not a value of its own */
+        device->axis[i].target = clamp(effort, device->axis[i].limit);
+        device->clamped |= device->axis[i].target != effort;
     }
 }
 

@@ -58,7 +58,8 @@ typedef struct haptic_device {
     bool commanded; /* a command arrived since ARM; from then on the watchdog counts */
     bool enabled, clamped, held, streaming, state_due;
     uint16_t watchdog_ms, watchdog_ticks, silent_ticks;
-    uint16_t slew_per_ms, slew_per_tick;
+    uint16_t slew_per_tick;
+    uint8_t slew_rest; /* number of ticks in each millisecond whose slew is one higher */
     uint8_t subtick;
     uint32_t sampled_at_us;
     bool stop_active; /* the emergency-stop input, as of the last tick */

@@ -57,7 +57,7 @@ uint8_t haptic_hello_pack(const haptic_hello *hello, uint8_t *payload)
 bool haptic_hello_unpack(haptic_hello *hello, const uint8_t *payload, uint8_t length)
 {
     reader in = { payload };
-    if (length != 10)
+    if (length < HAPTIC_HELLO_LENGTH)
         return false;
     hello->magic = get_u32(&in);
     hello->major = get_u8(&in);

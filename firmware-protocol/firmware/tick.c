@@ -49,16 +49,19 @@ static void check_watchdog(haptic_device *device)
         latch(device, HAPTIC_FAULT_WATCHDOG, device->watchdog_ms);
 }
 
+/* Only a rise is slewed. An effort falls at once, and changes its sign by falling to zero and rising from there. */
 static void drive_axis(haptic_axis *axis, uint8_t index, uint16_t step)
 {
     if (axis->applied == axis->target)
         return;
-    int32_t change = (int32_t)axis->target - axis->applied;
-    if (change > (int32_t)step)
-        change = step;
-    if (change < -(int32_t)step)
-        change = -(int32_t)step;
-    axis->applied = (int16_t)(axis->applied + change);
+    int32_t lowest = (axis->applied < 0 ? axis->applied : 0) - (int32_t)step;
+    int32_t highest = (axis->applied > 0 ? axis->applied : 0) + (int32_t)step;
+    if (axis->target < lowest)
+        axis->applied = (int16_t)lowest;
+    else if (axis->target > highest)
+        axis->applied = (int16_t)highest;
+    else
+        axis->applied = axis->target;
     board_apply_effort(index, axis->applied);
 }
 
@@ -66,8 +69,10 @@ static void drive(haptic_device *device)
 {
     if (device->mode != HAPTIC_ARMED)
         return;
+    /* The steps of any ticks_per_ms consecutive ticks add up to exactly the slew per millisecond. */
+    uint16_t step = device->slew_per_tick + (device->subtick < device->slew_rest);
     for (uint8_t i = 0; i < device->config->axes; i++)
-        drive_axis(&device->axis[i], i, device->slew_per_tick);
+        drive_axis(&device->axis[i], i, step);
 }
 
 static void count_milliseconds(haptic_device *device)

@@ -1,4 +1,4 @@
-/* The haptic protocol, version 1.1: constants, messages, framing.
+/* The haptic protocol, version 1.2: constants, messages, framing.
  *
  * PROTOCOL.md is the specification; the vectors in vectors/ test this header and the Rust crate haptic-wire against it.
  * Portable C99, no allocation, no floating point. Packing and unpacking are byte by byte, independent of the byte order
@@ -12,13 +12,14 @@
 
 enum {
     HAPTIC_VERSION_MAJOR = 1,
-    HAPTIC_VERSION_MINOR = 1,
+    HAPTIC_VERSION_MINOR = 2,
 
     HAPTIC_MAX_AXES = 2,
     HAPTIC_WIRE_MAX = 64,    /* a frame with COBS code and delimiter: one full-speed USB packet */
     HAPTIC_OVERHEAD = 6,     /* COBS code, type, sequence, checksum, delimiter */
     HAPTIC_PAYLOAD_MAX = HAPTIC_WIRE_MAX - HAPTIC_OVERHEAD,
     HAPTIC_FULL_SCALE = 32767,
+    HAPTIC_HELLO_LENGTH = 10, /* in all versions with the same major number; never shorter in others */
 
     HAPTIC_WATCHDOG_DEFAULT_MS = 20,
     HAPTIC_WATCHDOG_MAX_MS = 100
@@ -133,7 +134,8 @@ typedef struct haptic_fault {
 } haptic_fault;
 
 /* Each pack function writes a payload of at most HAPTIC_PAYLOAD_MAX bytes and returns its length. Each unpack function
- * returns false if the length is invalid for the message. */
+ * returns false if the length is invalid for the message; HELLO may be longer, because its start is the same in every
+ * version. */
 uint8_t haptic_hello_pack(const haptic_hello *hello, uint8_t *payload);
 bool haptic_hello_unpack(haptic_hello *hello, const uint8_t *payload, uint8_t length);
 uint8_t haptic_hello_ack_pack(const haptic_hello_ack *ack, uint8_t *payload);

@@ -7,8 +7,8 @@ use crate::handle::EmulatedHandle;
 use crate::interval::Interval;
 use crate::native::{self, CobsStream, NativeFirmware, NativeTraits};
 use crate::style::Style;
-use haptic_wire::Message;
 use haptic_wire::report::{decode_report, encode_report};
+use haptic_wire::{FULL_SCALE_Q15, Message};
 use nalgebra::Vector2;
 
 /// Travel of the handle on each side of the centre, m.
@@ -52,7 +52,7 @@ impl Gadget {
         let traits = NativeTraits {
             full_scale_n,
             travel_m: TRAVEL_M,
-            slew_q15_per_ms: u16::MAX,
+            slew_q15_per_ms: FULL_SCALE_Q15,
             sees_link: false,
             ..NativeTraits::default()
         };

@@ -4,11 +4,15 @@
 //! [`crate::serial::NativeBoard`] runs it on a byte stream; [`crate::gadget::Gadget`] runs it in HID reports or on a
 //! USB serial line.
 
+mod cobs_stream;
+
+pub use cobs_stream::CobsStream;
+
 use crate::emergency_stop::StopButton;
 use crate::interval::Interval;
 use haptic_wire::{
-    Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, Decoder, FULL_SCALE_Q15, Fault, FaultCode, Frame,
-    Hello, HelloAck, HomeFlags, Message, PerAxis, PingReply, State, Status, VERSION, WIRE_MAX, encode, sequence,
+    Arm, AxisInfo, AxisKind, AxisReading, Capabilities, Command, FULL_SCALE_Q15, Fault, FaultCode, Frame, Hello,
+    HelloAck, HomeFlags, Kind, Message, PayloadError, PerAxis, PingReply, State, Status, VERSION, sequence,
 };
 use nalgebra::Vector2;
 
@@ -20,6 +24,9 @@ const DEFAULT_WATCHDOG_MS: u16 = 20;
 const MAX_WATCHDOG_MS: u16 = 100;
 /// Slew limit of the reference boards: 4 ms from zero to full effort.
 const REFERENCE_SLEW_Q15_PER_MS: u16 = 8192;
+
+/// Bit of the type of a message that a device sends. A device ignores such messages, which may be its own echo.
+const FROM_DEVICE: u8 = 0x80;
 
 /// Version of the protocol from which on a board has an emergency stop.
 const EMERGENCY_STOP_SINCE: (u8, u8) = (1, 1);
@@ -38,7 +45,7 @@ pub struct NativeTraits {
     pub travel_m: f64,
     /// Force at full effort, N.
     pub full_scale_n: f64,
-    /// Slew limit of the firmware; `u16::MAX` for no limit. Switching the effort off is not limited.
+    /// Slew limit of the firmware, which applies to the rise of an effort; full scale for no limit.
     pub slew_q15_per_ms: u16,
     /// Whether STATE contains velocities.
     pub gives_velocity: bool,
@@ -95,10 +102,14 @@ pub struct NativeFirmware {
     slew_q15_per_ms: u16,
     /// Whether the newest command enabled its efforts.
     enabled: bool,
+    /// Whether the newest effort was reduced by a limit.
+    clamped: bool,
     /// Commanded efforts, clamped to the limits.
     targets_q15: [i16; 2],
     /// Efforts currently applied by the motors, which follow `targets_q15` within the slew limit.
     applied_q15: [i16; 2],
+    /// Part of the slew that was less than one step of the effort, in 1/1000 steps.
+    slew_rest: u64,
     /// Time of the last advance, µs.
     advanced_us: u64,
     /// Time of the newest command since the board was armed, µs. The watchdog starts at the first such command.
@@ -139,8 +150,10 @@ impl NativeFirmware {
             limits_q15: [0; 2],
             slew_q15_per_ms: traits.slew_q15_per_ms,
             enabled: false,
+            clamped: false,
             targets_q15: [0; 2],
             applied_q15: [0; 2],
+            slew_rest: 0,
             advanced_us: 0,
             commanded_us: None,
             expired_us: None,
@@ -229,18 +242,22 @@ impl NativeFirmware {
     }
 
     fn reply(&mut self, frame: &Frame<'_>, handle: &Measured, now_us: u64) -> Option<Reply> {
+        let axes = usize::from(self.traits.axes);
         match Message::parse(frame) {
             Ok(Message::Hello(hello)) => Some(self.on_hello(&hello)),
-            _ if self.mode == Mode::Silent => None,
+            _ if self.mode == Mode::Silent || frame.kind == Kind::Hello as u8 || frame.kind & FROM_DEVICE != 0 => None,
             Ok(Message::AxisInfoRequest(request)) => Some(self.axis_info(request.index)),
-            Ok(Message::Arm(arm)) => Some(self.on_arm(&arm)),
-            Ok(Message::Command(command)) => self.on_command(&command, frame.sequence, handle, now_us),
+            Ok(Message::Arm(arm)) if arm.limits_q15.len() == axes => Some(self.on_arm(&arm)),
+            Ok(Message::Command(command)) if command.efforts_q15.len() == axes => {
+                self.on_command(&command, frame.sequence, handle, now_us)
+            }
             Ok(Message::Stop) => Some(self.on_stop(frame.sequence, handle, now_us)),
             Ok(Message::Ping(ping)) => {
                 let (received_us, sent_us) = (now_us as u32, now_us as u32);
                 Some(Message::PingReply(PingReply { host_us: ping.host_us, received_us, sent_us }))
             }
-            _ => Some(self.reject(FaultCode::UnknownType, u32::from(frame.kind))),
+            Err(PayloadError::UnknownKind { kind }) => Some(self.reject(FaultCode::UnknownType, u32::from(kind))),
+            _ => Some(self.reject(FaultCode::WrongLength, u32::from(frame.kind) << 8 | frame.payload.len() as u32)),
         }
     }
 
@@ -301,8 +318,11 @@ impl NativeFirmware {
             self.cut(Mode::Armed);
             self.events.push(format!("armed, watchdog {} ms", self.watchdog_ms));
         }
-        for (own, &requested) in self.limits_q15.iter_mut().zip(arm.limits_q15.iter()) {
-            *own = requested.min(FULL_SCALE_Q15);
+        for (axis, &limit) in arm.limits_q15.iter().enumerate() {
+            self.limits_q15[axis] = limit;
+            self.applied_q15[axis] = self.clamp(axis, self.applied_q15[axis]);
+            let target = self.clamp(axis, self.targets_q15[axis]);
+            self.clamped |= std::mem::replace(&mut self.targets_q15[axis], target) != target;
         }
         let own = self.traits.slew_q15_per_ms;
         self.slew_q15_per_ms = if arm.slew_q15_per_ms == 0 { own } else { arm.slew_q15_per_ms.min(own) };
@@ -332,10 +352,17 @@ impl NativeFirmware {
             return self.disable();
         }
         self.enabled = true;
+        self.clamped = false;
         for (axis, &effort) in command.efforts_q15.iter().enumerate() {
-            let limit = self.limits_q15[axis] as i16;
-            self.targets_q15[axis] = effort.clamp(-limit, limit);
+            self.targets_q15[axis] = self.clamp(axis, effort);
+            // -32768 is taken as -32767, which is no reduction.
+            self.clamped |= self.targets_q15[axis] != effort.max(-i16::MAX);
         }
+    }
+
+    fn clamp(&self, axis: usize, effort_q15: i16) -> i16 {
+        let limit = self.limits_q15[axis] as i16;
+        effort_q15.clamp(-limit, limit)
     }
 
     fn on_stop(&mut self, number: u8, handle: &Measured, now_us: u64) -> Reply {
@@ -349,7 +376,7 @@ impl NativeFirmware {
 
     /// Sets the effort to zero without slewing.
     fn disable(&mut self) {
-        (self.enabled, self.targets_q15, self.applied_q15) = (false, [0; 2], [0; 2]);
+        (self.enabled, self.clamped, self.targets_q15, self.applied_q15) = (false, false, [0; 2], [0; 2]);
     }
 
     /// Changes the mode and ends the effort. A fault ends with the mode `Faulted`.
@@ -382,11 +409,18 @@ impl NativeFirmware {
         }
     }
 
+    /// Moves the efforts towards their targets. Only a rise is slewed: an effort falls at once, and changes its sign by
+    /// falling to zero and rising from there.
     fn slew(&mut self, elapsed_us: u64) {
-        let step = (u64::from(self.slew_q15_per_ms) * elapsed_us / 1000).min(u64::from(u16::MAX)) as i32;
+        if self.slew_q15_per_ms >= FULL_SCALE_Q15 {
+            self.applied_q15 = self.targets_q15;
+            return;
+        }
+        let steps = u64::from(self.slew_q15_per_ms) * elapsed_us + self.slew_rest;
+        self.slew_rest = steps % 1000;
+        let step = (steps / 1000).min(u64::from(FULL_SCALE_Q15)) as i16;
         for (applied, target) in self.applied_q15.iter_mut().zip(self.targets_q15) {
-            let change = (i32::from(target) - i32::from(*applied)).clamp(-step, step);
-            *applied = (i32::from(*applied) + change) as i16;
+            *applied = target.clamp((*applied).min(0).saturating_sub(step), (*applied).max(0).saturating_add(step));
         }
     }
 
@@ -394,7 +428,7 @@ impl NativeFirmware {
         let Some(commanded_us) = self.commanded_us.filter(|_| self.mode == Mode::Armed) else { return };
         let silence_ms = now_us.saturating_sub(commanded_us) / 1000;
         if silence_ms >= u64::from(self.watchdog_ms) {
-            self.latch(FaultCode::Watchdog, silence_ms as u32);
+            self.latch(FaultCode::Watchdog, u32::from(self.watchdog_ms));
             self.expired_us = Some(now_us);
             self.events.push(format!("watchdog: no command for {} ms, motors off", self.watchdog_ms));
         }
@@ -411,6 +445,7 @@ impl NativeFirmware {
         let status = bit(self.mode == Mode::Armed, Status::ARMED)
             | bit(self.enabled, Status::ENABLED)
             | bit(self.mode == Mode::Faulted, Status::FAULT)
+            | bit(self.clamped, Status::CLAMPED)
             | bit(self.applied_q15 != self.targets_q15, Status::SLEWING);
         Message::State(State {
             acknowledged: self.acknowledged,
@@ -424,40 +459,6 @@ impl NativeFirmware {
     fn reject(&mut self, code: FaultCode, detail: u32) -> Reply {
         self.mistakes += 1;
         Message::Fault(Fault { code, detail })
-    }
-}
-
-/// The byte stream of a serial line, with COBS frames in both directions.
-#[derive(Clone, Debug, Default)]
-pub struct CobsStream(Decoder);
-
-impl CobsStream {
-    /// Passes the frames in `bytes` to the firmware and adds its replies to `out`, one entry per frame.
-    pub fn receive(
-        &mut self,
-        firmware: &mut NativeFirmware,
-        bytes: &[u8],
-        handle: &Measured,
-        now_us: u64,
-        out: &mut Vec<Vec<u8>>,
-    ) {
-        self.0.push_all(bytes, |frame| {
-            for reply in firmware.receive(&frame, handle, now_us) {
-                out.extend(Self::encode(firmware, &reply));
-            }
-        });
-    }
-
-    /// Encodes a message as a frame for the stream; `None` if it cannot be encoded.
-    pub fn encode(firmware: &mut NativeFirmware, message: &Message<'_>) -> Option<Vec<u8>> {
-        let mut wire = [0; WIRE_MAX];
-        let length = encode(message, firmware.next_sequence(), &mut wire).ok()?;
-        Some(wire[..length].to_vec())
-    }
-
-    /// Drops a partial frame.
-    pub fn reset(&mut self) {
-        self.0.forget_partial();
     }
 }
 

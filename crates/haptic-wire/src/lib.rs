@@ -55,7 +55,7 @@ pub use message::{
 
 /// Protocol version that this crate implements: major, minor. Different major versions are incompatible; a higher minor
 /// version only adds to a lower one.
-pub const VERSION: (u8, u8) = (1, 1);
+pub const VERSION: (u8, u8) = (1, 2);
 
 /// Value of the first field of a HELLO: the letters `HAPT` in transmission order.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"HAPT");

@@ -1,5 +1,5 @@
 /* Tests of the device core on a recording board. */
-#include "test_board.h"
+#include "test_host.h"
 
 /* ---- Session ---- */
 
@@ -183,7 +183,7 @@ static void effort_is_clamped_to_the_smaller_limit(void)
     CHECK(board.effort[0] == 500 && board.effort[1] == -500);
 }
 
-static void effort_changes_no_faster_than_the_slew(void)
+static void effort_rises_no_faster_than_the_slew(void)
 {
     boot_armed(1);
     send_arm(NONCE, 100, 32767, 400);
@@ -195,7 +195,39 @@ static void effort_changes_no_faster_than_the_slew(void)
     command(2, HAPTIC_ENABLE, -10000, 0);
     CHECK(last_state().status & HAPTIC_STATUS_SLEWING);
     ticks(1);
-    CHECK(board.effort[0] == 1900);
+    CHECK(board.effort[0] == -100);
+}
+
+/* Every window of one millisecond, whatever its phase: the sum of its rises is the slew of ARM_ACK. */
+static void no_millisecond_has_more_than_the_slew_of_arm_ack(void)
+{
+    for (uint16_t slew = 1; slew <= 41; slew += 4) {
+        int16_t before[TICKS_PER_MS] = { 0 };
+        boot_armed(1);
+        send_arm(NONCE, 100, 32767, slew);
+        command(1, HAPTIC_ENABLE, 30000, 0);
+        ticks(slew % TICKS_PER_MS);
+        for (int tick = 0; tick < 50; tick++) {
+            ticks(1);
+            if (tick >= TICKS_PER_MS)
+                CHECK(board.effort[0] - before[tick % TICKS_PER_MS] == slew);
+            before[tick % TICKS_PER_MS] = board.effort[0];
+        }
+    }
+}
+
+static void an_axis_falls_at_once_while_the_other_rises(void)
+{
+    boot_armed(2);
+    command(1, HAPTIC_ENABLE, 20000, -20000);
+    ticks(4 * TICKS_PER_MS);
+    send_arm(NONCE, 20, 32767, 400);
+    command(2, HAPTIC_ENABLE, 0, -100);
+    ticks(1);
+    CHECK(board.effort[0] == 0 && board.effort[1] == -100);
+    command(3, HAPTIC_ENABLE, 50, 20000);
+    ticks(1);
+    CHECK(board.effort[0] == 50 && board.effort[1] == 100);
 }
 
 static void ending_effort_is_never_slewed(void)
@@ -438,7 +470,9 @@ int main(void)
         a_repeated_arm_continues_within_the_new_limits,
         effort_reaches_the_motor_and_every_command_gets_a_state,
         effort_is_clamped_to_the_smaller_limit,
-        effort_changes_no_faster_than_the_slew,
+        effort_rises_no_faster_than_the_slew,
+        no_millisecond_has_more_than_the_slew_of_arm_ack,
+        an_axis_falls_at_once_while_the_other_rises,
         ending_effort_is_never_slewed,
         a_zero_without_enable_ends_full_effort_at_once_and_the_device_stays_armed,
         zeros_without_enable_reset_the_watchdog,

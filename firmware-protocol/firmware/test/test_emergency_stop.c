@@ -1,5 +1,5 @@
 /* Tests of the emergency-stop input on a recording board. */
-#include "test_board.h"
+#include "test_host.h"
 
 /* Ticks with the input in this state, as a board with the input runs them. */
 static void ticks_with_stop(bool active, int count)

@@ -10,7 +10,8 @@ use crate::protocol::{Handshake, HandshakeError, OpenSession, Step, TxBytes};
 use crate::scale::{AxisScale, limits};
 use haptic_device::{Identity, MAX_AXES, MonotonicNs};
 use haptic_wire::{
-    Arm, AxisInfo, AxisInfoRequest, Capabilities, Fault, FaultCode, Hello, HelloAck, Message, VERSION, rate,
+    Arm, AxisInfo, AxisInfoRequest, Capabilities, Fault, FaultCode, Frame, Hello, HelloAck, Kind, Message, VERSION,
+    rate,
 };
 use std::sync::Arc;
 
@@ -94,6 +95,22 @@ impl<F: Framing> NativeHandshake<F> {
         }
     }
 
+    fn on_frame(&mut self, frame: &Frame<'_>, now: MonotonicNs) {
+        if let Some(theirs) = self.other_version(frame) {
+            self.failed = Some(HandshakeError::Version { theirs, ours: VERSION });
+        } else if let Ok(message) = Message::parse(frame) {
+            self.on_message(&message, now);
+        }
+    }
+
+    /// Returns the version of a board with another major version, if the frame is its HELLO_ACK. Only the start of that
+    /// message is known then.
+    fn other_version(&self, frame: &Frame<'_>) -> Option<(u8, u8)> {
+        let is_reply = self.request == Request::Hello && frame.kind == Kind::HelloAck as u8;
+        let (version, nonce) = HelloAck::version_and_nonce(frame.payload).filter(|_| is_reply)?;
+        (nonce == self.nonce && version.0 != VERSION.0).then_some(version)
+    }
+
     fn on_message(&mut self, message: &Message<'_>, now: MonotonicNs) {
         match (self.request, message) {
             (Request::Hello, Message::HelloAck(board)) if board.nonce == self.nonce => self.on_board(board, now),
@@ -112,9 +129,7 @@ impl<F: Framing> NativeHandshake<F> {
 
     fn on_board(&mut self, board: &HelloAck, now: MonotonicNs) {
         let wanted = self.settings.axes.unwrap_or(board.axes);
-        if board.version.0 != VERSION.0 {
-            self.failed = Some(HandshakeError::Version { theirs: board.version, ours: VERSION });
-        } else if board.axes != wanted {
+        if board.axes != wanted {
             self.failed = Some(HandshakeError::Axes { wanted, found: board.axes });
         } else if let Some((uid, _)) = self.first_board.get().filter(|first| **first != (board.uid, board.axes)) {
             self.failed = Some(HandshakeError::OtherBoard { wanted: uid_text(*uid), found: uid_text(board.uid) });
@@ -197,11 +212,7 @@ impl<F: Framing> Handshake for NativeHandshake<F> {
         self.received_bytes += bytes.len();
         // Frames borrow the framing, so it is moved out of `self` while they are handled.
         let mut framing = std::mem::take(&mut self.framing);
-        framing.decode(bytes, |frame| {
-            if let Ok(message) = Message::parse(&frame) {
-                self.on_message(&message, now);
-            }
-        });
+        framing.decode(bytes, |frame| self.on_frame(&frame, now));
         self.framing = framing;
     }
 

@@ -8,7 +8,7 @@ use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::native::NativeTraits;
 use haptic_emulator::serial::{Board, NativeBoard};
 use haptic_wire::report::{REPORT_BYTES, decode_report, encode_report};
-use haptic_wire::{Decoder, Message, WIRE_MAX, encode_frame};
+use haptic_wire::{Decoder, Frame, Kind, Message, VERSION, WIRE_MAX, encode_frame};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ fn another_version_another_number_of_axes_silence_and_garbage_have_errors_of_the
         open_session(&mut protocol, &mut |bytes| replies_of(&mut board, bytes)).err().unwrap()
     };
     let version = rejection(NativeTraits { version: (9, 0), ..NativeTraits::default() });
-    assert_eq!(version, HandshakeError::Version { theirs: (9, 0), ours: (1, 1) });
+    assert_eq!(version, HandshakeError::Version { theirs: (9, 0), ours: VERSION });
     let axes = rejection(NativeTraits { axes: 1, ..NativeTraits::default() });
     assert_eq!(axes, HandshakeError::Axes { wanted: 2, found: 1 });
     let alone = |answer: &[u8]| {
@@ -333,14 +333,51 @@ fn a_board_that_is_stopped_before_the_host_starts_is_opened_and_its_first_readin
 }
 
 #[test]
-fn a_board_of_version_1_0_works_as_before() {
-    let mut exchange = Exchange::new(NativeTraits { version: (1, 0), ..NativeTraits::default() });
-    exchange.run(100, Vector2::new(1.0, 0.0));
+fn a_board_of_any_minor_version_works() {
+    for minor in [0, 1, VERSION.1, 255] {
+        let mut exchange = Exchange::new(NativeTraits { version: (1, minor), ..NativeTraits::default() });
+        exchange.run(100, Vector2::new(1.0, 0.0));
+        assert_eq!(exchange.newest.health, Health::Ready);
+        assert!((0..25).any(|_| exchange.wait().sample.is_some()), "the watchdog");
+        assert_eq!(exchange.newest.health, Health::Faulted(FaultCode::Watchdog));
+        exchange.run(3, Vector2::zeros());
+        assert_eq!(exchange.newest.health, Health::Ready);
+    }
+}
+
+#[test]
+fn a_board_of_another_major_version_is_recognised_by_the_start_of_its_reply() {
+    // The host's first nonce is one above the one given; only that reply counts.
+    let hello_ack = |nonce: u8| {
+        let (mut wire, payload) = ([0; WIRE_MAX], [2, 5, nonce, 0, 0, 0, 1, 2, 3]);
+        let frame = Frame { kind: Kind::HelloAck as u8, sequence: 0, payload: &payload };
+        let length = encode_frame(&frame, &mut wire).unwrap();
+        wire[..length].to_vec()
+    };
+    let error = |nonce: u8| {
+        let mut protocol = NativeProtocol::new(settings(2), Arc::new(LinkMonitor::default()), 6);
+        open_session(&mut protocol, &mut |_| hello_ack(nonce)).err().unwrap()
+    };
+    assert_eq!(error(7), HandshakeError::Version { theirs: (2, 5), ours: VERSION });
+    assert!(matches!(error(6), HandshakeError::Refused(_)));
+}
+
+#[test]
+fn a_position_outside_the_range_of_the_board_is_used_as_it_is() {
+    let mut exchange = Exchange::new(NativeTraits { travel_m: 0.001, ..NativeTraits::default() });
+    assert_eq!(exchange.session.limits.travel_max_m, Vector2::new(0.001, 0.001));
+    exchange.run(200, Vector2::new(1.0, -0.5));
+    let (found_m, true_m) = (exchange.newest.position_m, exchange.board.handle().measured().position_m);
+    assert!(found_m.x > 0.01 && (found_m - true_m).norm() < 5e-3, "{found_m}");
     assert_eq!(exchange.newest.health, Health::Ready);
-    assert!((0..25).any(|_| exchange.wait().sample.is_some()), "the watchdog");
-    assert_eq!(exchange.newest.health, Health::Faulted(FaultCode::Watchdog));
-    exchange.run(3, Vector2::zeros());
-    assert_eq!(exchange.newest.health, Health::Ready);
+}
+
+#[test]
+fn an_axis_that_ends_its_force_is_not_slewed_while_the_other_pushes() {
+    let mut exchange = Exchange::new(NativeTraits::default());
+    exchange.run(10, Vector2::new(4.0, -4.0));
+    exchange.exchange(Vector2::new(0.0, -4.0), |_, _| {});
+    assert_eq!(exchange.board.force_n(), Vector2::new(0.0, -4.0));
 }
 
 #[test]

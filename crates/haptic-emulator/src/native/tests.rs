@@ -1,6 +1,7 @@
 //! The emergency stop of the emulated firmware, frame by frame.
 
 use super::*;
+use haptic_wire::{Decoder, WIRE_MAX, encode};
 
 const NONCE: u32 = 7;
 const MEASURED: Measured = Measured { position_m: Vector2::new(0.01, -0.01), velocity_m_per_s: Vector2::new(0.0, 0.0) };

@@ -1,4 +1,5 @@
 //! Tests of whole emulations.
 
+mod native_sessions;
 mod planned_faults;
 mod slow_disk;

@@ -52,12 +52,12 @@ impl<'a> ArmView<'a> {
         read_u16(self.payload, field::WATCHDOG_MS)
     }
 
-    /// Effort limit of one axis, Q15; `axis` must be less than [`Self::axes`].
+    /// Effort limit of one axis, Q15, unchecked; `axis` must be less than [`Self::axes`].
     pub fn limit_q15(&self, axis: usize) -> u16 {
         read_u16(self.payload, field::LIMITS + 2 * axis)
     }
 
-    /// Maximum change of effort per millisecond, Q15.
+    /// Maximum rise of effort per millisecond, Q15; unchecked.
     pub fn slew_q15_per_ms(&self) -> u16 {
         read_u16(self.payload, field::slew(self.axes))
     }
@@ -73,23 +73,18 @@ pub struct Arm {
     pub watchdog_ms: u16,
     /// Effort limit of each axis, Q15 of full scale. The device applies the smaller of the requested limit and its own.
     pub limits_q15: PerAxis<u16>,
-    /// Maximum change of effort per millisecond, Q15. In ARM, 0 requests the device's default.
+    /// Maximum rise of effort per millisecond, Q15. In ARM, 0 requests the device's default.
     pub slew_q15_per_ms: u16,
 }
 
 impl Arm {
-    /// Parses a payload. Rejects an effort limit or slew limit beyond full scale.
+    /// Parses a payload. An effort limit or slew limit beyond full scale is taken as full scale.
     pub fn parse(kind: Kind, payload: &[u8]) -> Result<Self, PayloadError> {
         let view = ArmView::new_checked(kind, payload)?;
         let wrong_length = PayloadError::Length { kind, found: payload.len() };
-        let limits_q15 = PerAxis::from_fn(view.axes(), |axis| view.limit_q15(axis)).ok_or(wrong_length)?;
-        if let Some(limit) = limits_q15.iter().find(|limit| **limit > FULL_SCALE_Q15) {
-            return Err(PayloadError::Value { kind, field: "limit", found: u32::from(*limit) });
-        }
-        let slew_q15_per_ms = view.slew_q15_per_ms();
-        if slew_q15_per_ms > FULL_SCALE_Q15 {
-            return Err(PayloadError::Value { kind, field: "slew", found: u32::from(slew_q15_per_ms) });
-        }
+        let limit_q15 = |axis| view.limit_q15(axis).min(FULL_SCALE_Q15);
+        let limits_q15 = PerAxis::from_fn(view.axes(), limit_q15).ok_or(wrong_length)?;
+        let slew_q15_per_ms = view.slew_q15_per_ms().min(FULL_SCALE_Q15);
         Ok(Self { nonce: view.nonce(), watchdog_ms: view.watchdog_ms(), limits_q15, slew_q15_per_ms })
     }
 

@@ -67,8 +67,8 @@ impl Command {
 
     /// Creates a command with these efforts. Sets [`Self::ENABLE`] unless all efforts are zero.
     ///
-    /// With the flag set, the device moves even to zero effort no faster than its slew limit permits. A command without
-    /// the flag ends all effort immediately, but the device stays armed.
+    /// A command without the flag ends all effort before the device replies, but the device stays armed. With the flag,
+    /// zero effort waits for the device's next tick, and devices before version 1.2 slew to it.
     ///
     /// Real-time: one comparison per axis.
     pub fn with_efforts(efforts_q15: PerAxis<i16>) -> Self {

@@ -2,7 +2,7 @@
 
 use super::checked;
 use crate::{
-    MAGIC, MAX_AXES,
+    MAGIC, MAX_AXES, VERSION,
     bytes::{read_eight, read_u16, read_u32, write},
     error::PayloadError,
     frame::{Kind, PAYLOAD_MAX},
@@ -28,13 +28,17 @@ mod ack_field {
     pub const LENGTH: usize = 23;
 }
 
-/// A view of a HELLO payload with the correct length.
+/// A view of a HELLO payload whose length is correct for its version.
 #[derive(Clone, Copy, Debug)]
 pub struct HelloView<'a>(&'a [u8]);
 
 impl<'a> HelloView<'a> {
-    /// Creates a view of `payload` if its length is correct.
+    /// Creates a view of `payload` if its length is correct. A HELLO of another major version may be longer.
     pub fn new_checked(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        let is_other_major = payload.get(hello_field::MAJOR).is_some_and(|major| *major != VERSION.0);
+        if is_other_major && payload.len() > hello_field::LENGTH {
+            return Ok(Self(payload));
+        }
         checked(Kind::Hello, payload, hello_field::LENGTH).map(Self)
     }
 
@@ -169,6 +173,13 @@ pub struct HelloAck {
 }
 
 impl HelloAck {
+    /// Returns the start of a payload, which is the same in every version: the version of the device, and the nonce of
+    /// the HELLO that this message answers. Returns `None` if the payload is too short.
+    pub fn version_and_nonce(payload: &[u8]) -> Option<((u8, u8), u32)> {
+        let start = payload.get(..ack_field::FIRMWARE_VERSION)?;
+        Some(((start[ack_field::MAJOR], start[ack_field::MINOR]), read_u32(start, ack_field::NONCE)))
+    }
+
     /// Parses a payload. Rejects an invalid number of axes and a rate of zero.
     pub fn parse(payload: &[u8]) -> Result<Self, PayloadError> {
         let view = HelloAckView::new_checked(payload)?;

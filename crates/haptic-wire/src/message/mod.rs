@@ -66,7 +66,8 @@ impl<'a> Message<'a> {
             Kind::ArmAck => Arm::parse(Kind::ArmAck, payload).map(Self::ArmAck),
             Kind::Command => Command::parse(payload).map(Self::Command),
             Kind::State => State::parse(payload).map(Self::State),
-            Kind::Stop => checked(Kind::Stop, payload, 0).map(|_| Self::Stop),
+            // Whatever its length: a device must obey it.
+            Kind::Stop => Ok(Self::Stop),
             Kind::Ping => Ping::parse(payload).map(Self::Ping),
             Kind::PingReply => PingReply::parse(payload).map(Self::PingReply),
             Kind::Fault => Fault::parse(payload).map(Self::Fault),
