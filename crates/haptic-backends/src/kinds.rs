@@ -14,8 +14,9 @@ mod serial;
 use crate::evdev::node::NodeInfo;
 use crate::hid::hidraw::HidrawInfo;
 use crate::open_error::OpenError;
+use haptic_device::config::ReversedAxes;
 use haptic_device::kind::{Kinds, SIMULATED};
-use haptic_device::{Device, DeviceConfig, KindSpec};
+use haptic_device::{Device, DeviceConfig, KindSpec, ReversedDevice};
 use std::path::PathBuf;
 
 /// Recognises and opens devices of one kind.
@@ -23,10 +24,22 @@ use std::path::PathBuf;
 pub struct Backend {
     /// Name, description and device-file keys of the kind.
     pub spec: &'static KindSpec,
-    /// Opens the configured device, ready to be read and written.
-    pub open: fn(&DeviceConfig, &OpenContext) -> OpenResult,
+    /// Opens the configured device. Reversed axes are not its concern.
+    open: fn(&DeviceConfig, &OpenContext) -> OpenResult,
     /// Recognises a device before it is opened. `None` if devices of this kind can be recognised only after opening.
     pub recognise: Option<fn(&Candidate<'_>) -> Option<Recognised>>,
+}
+
+impl Backend {
+    /// Opens the configured device, ready to be read and written.
+    ///
+    /// # Errors
+    /// If the device is missing, busy, not accessible or does not match its configuration.
+    pub fn open(&self, config: &DeviceConfig, context: &OpenContext) -> OpenResult {
+        let device = (self.open)(config, context)?;
+        let is_plain = config.reversed == ReversedAxes::default();
+        Ok(if is_plain { device } else { Box::new(ReversedDevice::new(device, config.reversed)) })
+    }
 }
 
 /// An open device, or the reason it cannot be opened.

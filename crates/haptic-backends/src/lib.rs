@@ -3,8 +3,8 @@
 //! [`kinds`] is the table: each [`Backend`] recognises devices of one kind and opens them as a
 //! [`haptic_device::Device`]. [`discovery`] lists the connected devices. [`serial`] drives boards on a serial line,
 //! [`hid`] drives USB joysticks and boards, and [`evdev`] drives devices with a kernel driver. [`native`] is the native
-//! protocol for serial lines and HID reports, [`threaded`] contains the device type for links that may block,
-//! [`pantograph`] contains the kinematics of five-bar linkages, and [`udev`] the rules that open devices to users.
+//! protocol for serial lines and HID reports, [`threaded`] contains the device type for links that may block, and
+//! [`udev`] the rules that open devices to users.
 //!
 //! ```
 //! use haptic_backends::kinds::{OpenContext, backend_of};
@@ -16,7 +16,7 @@
 //! let config = DeviceConfig { kind: &SERIAL, address, ..DeviceConfig::default() };
 //! let context = OpenContext { loop_priority: 80, dead_man: None };
 //! let backend = backend_of(config.kind).expect("serial boards have a backend");
-//! let error = (backend.open)(&config, &context).err().expect("there is no such port");
+//! let error = backend.open(&config, &context).err().expect("there is no such port");
 //! assert!(error.to_string().starts_with("/dev/no-such-port does not exist"));
 //! ```
 #![forbid(unsafe_code)]
@@ -29,7 +29,6 @@ pub mod kinds;
 pub mod link_monitor;
 pub mod native;
 pub mod open_error;
-pub mod pantograph;
 pub mod protocol;
 pub mod reconnect;
 pub mod scale;
@@ -39,4 +38,3 @@ pub mod udev;
 
 pub use kinds::{BACKENDS, Backend, KINDS};
 pub use open_error::OpenError;
-pub use pantograph::Pantograph;

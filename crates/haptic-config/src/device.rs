@@ -7,8 +7,8 @@ use crate::keys::{Key, device as keys};
 use crate::kind::FileKind;
 use crate::section::{Document, Section};
 use crate::source::Source;
-use haptic_device::config::{Address, Calibration, DeviceConfig};
-use haptic_device::kind::{KindSpec, Kinds, SIMULATED};
+use haptic_device::config::{Address, ArmSettings, Calibration, DeviceConfig, ReversedAxes, Rotation};
+use haptic_device::kind::{HARDWARE_KEYS, KindSpec, Kinds, SIMULATED};
 use haptic_device::simulated::TICK_S;
 use haptic_device::{DeviceModel, HandModel};
 
@@ -43,6 +43,9 @@ fn device(root: &Section<'_>, kinds: Kinds) -> DeviceConfig {
         lever_m: root.number(&keys::LEVER),
         watchdog_s: root.number(&keys::WATCHDOG),
         calibration: calibration(root, axes),
+        reversed: reversed(root),
+        arms: arms(root),
+        sign_check: root.flag(&keys::SIGN_CHECK),
         model: model(&model_section, axes, &defaults(kind.is_hardware)),
         damping_is_assumed,
         delay_is_assumed,
@@ -71,14 +74,14 @@ fn kind(root: &Section<'_>, kinds: Kinds) -> &'static KindSpec {
 /// several kinds.
 fn ignored_keys(root: &Section<'_>, kind: &KindSpec, kinds: Kinds) -> Vec<String> {
     let mut ignored: Vec<&'static str> = Vec::new();
-    for name in kinds.iter().flat_map(|kind| kind.keys) {
+    for name in kinds.iter().flat_map(|kind| kind.keys).chain(HARDWARE_KEYS) {
         let is_given = keys::DEVICE.key(name).is_some_and(|key| root.has(key));
-        if is_given && !kind.keys.contains(name) && !ignored.contains(name) {
+        if is_given && !kind.has_key(name) && !ignored.contains(name) {
             ignored.push(name);
         }
     }
     let text = |key: &'static str| {
-        let users = kinds.iter().filter(|kind| kind.keys.contains(&key));
+        let users = kinds.iter().filter(|kind| kind.has_key(key));
         let names: Vec<String> = users.map(|kind| format!("\"{}\"", kind.name)).collect();
         format!("{key} has no effect on a device of kind \"{}\", only with kind = {}", kind.name, names.join(" or "))
     };
@@ -125,7 +128,22 @@ fn calibration(root: &Section<'_>, axes: usize) -> Calibration {
     Calibration {
         travel_m: root.per_axis(&keys::TRAVEL, axes),
         centre_counts: root.per_axis(&keys::CENTRE_COUNTS, axes),
-        reverse_force: [root.flag(&keys::REVERSE_FORCE_X), root.flag(&keys::REVERSE_FORCE_Y)],
+    }
+}
+
+fn reversed(root: &Section<'_>) -> ReversedAxes {
+    ReversedAxes {
+        force: [root.flag(&keys::REVERSE_FORCE_X), root.flag(&keys::REVERSE_FORCE_Y)],
+        position: [root.flag(&keys::REVERSE_POSITION_X), root.flag(&keys::REVERSE_POSITION_Y)],
+    }
+}
+
+fn arms(root: &Section<'_>) -> ArmSettings {
+    ArmSettings {
+        motor_directions: root.two_choices(&keys::MOTOR_DIRECTIONS, &Rotation::NAMED),
+        encoder_directions: root.two_choices(&keys::ENCODER_DIRECTIONS, &Rotation::NAMED),
+        home_rad: root.per_axis(&keys::HOME, 2),
+        counts_per_turn: root.per_axis(&keys::COUNTS_PER_TURN, 2),
     }
 }
 

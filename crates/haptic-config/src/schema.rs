@@ -87,6 +87,7 @@ fn value(key: &Key, kinds: Kinds) -> Json {
         Value::Texts => list(text()),
         Value::Colour => json!({ "type": "string", "pattern": COLOUR }),
         Value::Choice(_) | Value::DeviceKind | Value::Variant => json!({ "type": "string", "enum": names(key, kinds) }),
+        Value::TwoChoices(names) => tuple(json!({ "type": "string", "enum": names }), 2),
         Value::Section(spec) => Json::Object(section(spec, kinds)),
         Value::Sections(spec) => list(Json::Object(section(spec, kinds))),
     }

@@ -275,6 +275,21 @@ impl<'d> Section<'d> {
         found
     }
 
+    /// Returns the two choices named by the value of a key; `None` if the key is missing or its value is invalid.
+    pub fn two_choices<T: Copy>(&self, key: &'static Key, choices: &[(&'static str, T)]) -> Option<[T; 2]> {
+        let value = self.get(key)?;
+        let choice = |entry: &toml::Spanned<DeValue<'_>>| {
+            choices.iter().find(|(name, _)| entry.get_ref().as_str() == Some(name)).map(|(_, choice)| *choice)
+        };
+        let found: Option<Vec<T>> = value.get_ref().as_array().and_then(|list| list.iter().map(choice).collect());
+        let found = found.and_then(|found| <[T; 2]>::try_from(found).ok());
+        if found.is_none() {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            self.type_error(key, value, &format!("must be a list of two of {}", quoted(&names)));
+        }
+        found
+    }
+
     /// Returns a subsection. If the file lacks it, [`Self::is_present`] is false for the result.
     pub fn section(&self, key: &'static Key) -> Section<'d> {
         let spec = key.section().expect("the key of a section");

@@ -1,6 +1,7 @@
 //! Checked contents of a device file, as used by backends and models.
 
 use crate::kind::{KindSpec, SIMULATED};
+use crate::pantograph::Pantograph;
 use crate::simulated::{DeviceModel, HandModel};
 
 /// Checked contents of a device file.
@@ -20,8 +21,14 @@ pub struct DeviceConfig {
     pub lever_m: f64,
     /// Watchdog time, s: the device switches its force off if no command arrives for this long.
     pub watchdog_s: f64,
-    /// Joystick calibration: travel, centre and force direction, which a joystick does not report.
+    /// Joystick calibration: travel and centre, which a joystick does not report.
     pub calibration: Calibration,
+    /// Axes whose motor or encoder is reversed.
+    pub reversed: ReversedAxes,
+    /// Settings of the arms of a linkage, which replace those of its variant.
+    pub arms: ArmSettings,
+    /// Whether the signs of motors and encoders are checked before the first force.
+    pub sign_check: bool,
     /// Model of the device's dynamics.
     pub model: DeviceModel,
     /// Whether the damping in [`Self::model`] is a conservative guess, because the file does not specify it.
@@ -46,6 +53,9 @@ impl Default for DeviceConfig {
             lever_m: 0.05,
             watchdog_s: 0.02,
             calibration: Calibration::default(),
+            reversed: ReversedAxes::default(),
+            arms: ArmSettings::default(),
+            sign_check: true,
             model: DeviceModel::default(),
             damping_is_assumed: false,
             delay_is_assumed: false,
@@ -56,6 +66,12 @@ impl Default for DeviceConfig {
 }
 
 impl DeviceConfig {
+    /// Returns the linkage between motors and handle; `None` if each motor drives an axis of the device frame.
+    pub fn linkage(&self) -> Option<&'static Pantograph> {
+        let variant = self.kind.variants.iter().position(|variant| Some(*variant) == self.variant)?;
+        self.kind.linkages.get(variant)
+    }
+
     /// Largest force of the device, N. The weaker axis limits the whole vector.
     pub fn max_force_n(&self) -> f64 {
         self.model.vector_limit_n(self.axes)
@@ -104,6 +120,42 @@ pub struct Calibration {
     pub travel_m: Option<[f64; 2]>,
     /// Count of each axis at the centre.
     pub centre_counts: Option<[f64; 2]>,
+}
+
+/// Axes of the device frame along which the motor or the encoder of a device acts the wrong way round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReversedAxes {
     /// Whether the motor of each axis pushes against the commanded direction.
-    pub reverse_force: [bool; 2],
+    pub force: [bool; 2],
+    /// Whether the encoder of each axis counts against its direction.
+    pub position: [bool; 2],
+}
+
+/// Direction of rotation of a motor or an encoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotation {
+    /// Clockwise.
+    Clockwise,
+    /// Anticlockwise.
+    Anticlockwise,
+}
+
+impl Rotation {
+    /// Both directions with their names in device files.
+    pub const NAMED: [(&'static str, Self); 2] = [("cw", Self::Clockwise), ("ccw", Self::Anticlockwise)];
+    /// Names of the directions in device files.
+    pub const NAMES: [&'static str; 2] = [Self::NAMED[0].0, Self::NAMED[1].0];
+}
+
+/// Settings of the two arms of a linkage; `None` for those of its variant.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ArmSettings {
+    /// Directions of the motors.
+    pub motor_directions: Option<[Rotation; 2]>,
+    /// Directions of the encoders.
+    pub encoder_directions: Option<[Rotation; 2]>,
+    /// Angles of the arms at their home stops, rad.
+    pub home_rad: Option<[f64; 2]>,
+    /// Counts of the encoders per turn of the arms.
+    pub counts_per_turn: Option<[f64; 2]>,
 }

@@ -1,5 +1,7 @@
 //! Device kinds, as named by `kind` in a device file.
 
+use crate::pantograph::Pantograph;
+
 /// Properties of a device kind, for device files, reports and recordings. Every backend supports one kind.
 #[derive(Debug)]
 pub struct KindSpec {
@@ -11,10 +13,13 @@ pub struct KindSpec {
     pub is_hardware: bool,
     /// Number of axes, if it is the same for all devices of this kind.
     pub axes: Option<u8>,
-    /// Keys of a device file that apply to this kind, in addition to those that apply to every kind.
+    /// Keys of a device file that apply to this kind, in addition to those that apply to every kind and those that
+    /// apply to all hardware ([`HARDWARE_KEYS`]).
     pub keys: &'static [&'static str],
     /// Permitted values of the key `variant`; the first is the default.
     pub variants: &'static [&'static str],
+    /// Linkage between motors and handle of each variant; empty if each motor drives an axis of the device frame.
+    pub linkages: &'static [Pantograph],
 }
 
 /// Compares kinds by name.
@@ -25,6 +30,10 @@ impl PartialEq for KindSpec {
 }
 
 impl Eq for KindSpec {}
+
+/// Keys of a device file that apply to every kind of hardware.
+pub const HARDWARE_KEYS: &[&str] =
+    &["reverse_force_x", "reverse_force_y", "reverse_position_x", "reverse_position_y", "sign_check"];
 
 /// Device kinds supported by a program.
 pub type Kinds = &'static [&'static KindSpec];
@@ -40,7 +49,12 @@ pub static REPLAY: KindSpec = KindSpec::software("replay", "a recording played b
 
 impl KindSpec {
     const fn software(name: &'static str, about: &'static str) -> Self {
-        Self { name, about, is_hardware: false, axes: None, keys: &[], variants: &[] }
+        Self { name, about, is_hardware: false, axes: None, keys: &[], variants: &[], linkages: &[] }
+    }
+
+    /// Whether a key of a device file that does not apply to every kind applies to this one.
+    pub fn has_key(&self, key: &str) -> bool {
+        self.keys.contains(&key) || self.is_hardware && HARDWARE_KEYS.contains(&key)
     }
 }
 

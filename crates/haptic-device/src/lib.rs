@@ -2,9 +2,10 @@
 //!
 //! Read [`contract`] first: it is the whole interface between the tick and any hardware. [`kind`] defines the device
 //! kinds, and [`config`] holds the checked contents of a device file. [`mapping`] converts between the device frame and
-//! the world frame, and [`velocity`] estimates velocities from quantised positions. [`simulated`] is a device model
+//! the world frame, [`pantograph`] contains the kinematics of five-bar linkages, and [`velocity`] estimates velocities from quantised positions. [`simulated`] is a device model
 //! with a simulated hand, [`prescribed`] is a device that follows a given motion, [`paced`] wraps a device that cannot
-//! be served in every tick, and [`faulty`] injects faults into a device. Devices with I/O are in `haptic-backends`.
+//! be served in every tick, [`reversed`] corrects reversed motors and encoders, and [`faulty`] injects faults into a
+//! device. Devices with I/O are in `haptic-backends`.
 //!
 //! ```
 //! use haptic_device::{Device, DeviceModel, Effort, HandModel, Health, MonotonicNs, SimulatedDevice};
@@ -29,8 +30,10 @@ pub mod faulty;
 pub mod kind;
 pub mod mapping;
 pub mod paced;
+pub mod pantograph;
 pub mod path;
 pub mod prescribed;
+pub mod reversed;
 pub mod simulated;
 pub mod velocity;
 pub mod xorshift;
@@ -44,6 +47,8 @@ pub use faulty::{FaultPlan, FaultyDevice, InjectedFault};
 pub use kind::KindSpec;
 pub use mapping::Mapping;
 pub use paced::PacedDevice;
+pub use pantograph::Pantograph;
 pub use path::Path;
 pub use prescribed::PrescribedDevice;
+pub use reversed::ReversedDevice;
 pub use simulated::{DeviceModel, HandModel, SimulatedDevice};

@@ -46,6 +46,7 @@ pub static EVDEV: KindSpec = KindSpec {
     axes: None,
     keys: JOYSTICK_KEYS,
     variants: &[],
+    linkages: &[],
 };
 
 /// Function that finds the configured device among the connected ones.
@@ -126,7 +127,7 @@ fn rate_hz(axes: usize) -> f64 {
 struct EvdevSender {
     file: EventFile,
     effects: Vec<Effect>,
-    /// Level per newton on each axis; negative if the axis is reversed.
+    /// Level per newton on each axis.
     level_per_n: [f64; MAX_AXES],
     interval_ns: u64,
     free_ns: u64,
@@ -142,9 +143,7 @@ impl EvdevSender {
             file.upload(&mut effect).map_err(|error| OpenError::rejected("a constant force", &error))?;
             effects.push(effect);
         }
-        let sign = |reversed: bool| if reversed { -1.0 } else { 1.0 };
-        let level_per_n =
-            [0, 1].map(|axis| sign(settings.force.reversed[axis]) * FULL_LEVEL / settings.force.full_scale_n[axis]);
+        let level_per_n = settings.full_scale_n.map(|newtons| FULL_LEVEL / newtons);
         let interval_ns = 1_000_000_000 / LEVELS_PER_S[settings.axes - 1];
         let _ = file.set_gain(u16::MAX);
         Ok(Self { file, effects, level_per_n, interval_ns, free_ns: 0, restart_ns: 0 })

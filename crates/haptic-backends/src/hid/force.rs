@@ -16,15 +16,6 @@ use nalgebra::{Matrix2, Vector2};
 /// Effect bearing of each axis, turns.
 const BEARINGS: [f64; MAX_AXES] = [0.25, 0.5];
 
-/// Force scale and sign of each axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ForceScale {
-    /// Force of each axis at maximum magnitude, N.
-    pub full_scale_n: [f64; MAX_AXES],
-    /// Whether the motor of each axis pushes against the direction in the specification.
-    pub reversed: [bool; MAX_AXES],
-}
-
 /// Effect magnitude of each axis, in the device's units.
 pub type Magnitudes = [i64; MAX_AXES];
 
@@ -46,14 +37,14 @@ impl PidEncoder {
     ///
     /// # Errors
     /// If the range of the duration field contains no usable duration.
-    pub fn new(layout: PidLayout, scale: ForceScale) -> Result<Self, LayoutError> {
+    pub fn new(layout: PidLayout, full_scale_n: [f64; MAX_AXES]) -> Result<Self, LayoutError> {
         let (minimum, maximum) = layout.constant.magnitude.logical;
         let largest = maximum.min(-minimum);
         let duration = effect_duration(&layout.effect.duration)?;
         let pairs = BEARINGS
             .map(|bearing| layout.effect.directions.first().map_or((0, bearing), |field| direction(field, bearing)));
         let bearings = pairs.map(|(_, bearing)| bearing);
-        let magnitudes_from_force = inverse(layout.axes.len(), bearings, &scale, largest as f64);
+        let magnitudes_from_force = inverse(layout.axes.len(), bearings, full_scale_n, largest as f64);
         Ok(Self { layout, magnitudes_from_force, largest, duration, directions: pairs.map(|(value, _)| value) })
     }
 
@@ -133,14 +124,13 @@ fn direction(field: &Field, bearing: f64) -> (i64, f64) {
 
 /// Returns the matrix that converts a force in the device frame, N, to magnitudes. It is the inverse of the matrix
 /// whose columns are the effect directions in the device frame, with bearings as rounded by the direction field.
-fn inverse(axes: usize, bearings: [f64; MAX_AXES], scale: &ForceScale, largest: f64) -> Matrix2<f64> {
+fn inverse(axes: usize, bearings: [f64; MAX_AXES], full_scale_n: [f64; MAX_AXES], largest: f64) -> Matrix2<f64> {
     let column = |axis: usize| {
         let (sine, cosine) = libm::sincos(bearings[axis] * core::f64::consts::TAU);
         // (−sin, cos) in the frame of the specification, whose y axis is opposite to that of the device frame.
-        let sign = |reversed: bool| if reversed { -1.0 } else { 1.0 };
-        Vector2::new(-sine * sign(scale.reversed[0]), -cosine * sign(scale.reversed[1]))
+        Vector2::new(-sine, -cosine)
     };
-    let to_share = Matrix2::from_diagonal(&Vector2::from(scale.full_scale_n.map(|newtons| largest / newtons)));
+    let to_share = Matrix2::from_diagonal(&Vector2::from(full_scale_n.map(|newtons| largest / newtons)));
     if axes < MAX_AXES {
         let along = column(0).x;
         return Matrix2::new(along.signum(), 0.0, 0.0, 0.0) * to_share;

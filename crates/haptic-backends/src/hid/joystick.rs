@@ -8,7 +8,7 @@ mod arm;
 mod effort_stream;
 
 use super::field::Field;
-use super::force::{ForceScale, PidEncoder};
+use super::force::PidEncoder;
 use super::layout::{LayoutError, PidLayout};
 use super::link::{HidLink, HidPort, Opened};
 use crate::open_error::OpenError;
@@ -34,8 +34,8 @@ pub struct JoystickSettings {
     pub lever_m: f64,
     /// Count of each axis at the centre of its travel; `None` for the middle of its range.
     pub centre_counts: Option<[f64; MAX_AXES]>,
-    /// Force scale and sign of each axis.
-    pub force: ForceScale,
+    /// Force of each axis at maximum magnitude, N.
+    pub full_scale_n: [f64; MAX_AXES],
 }
 
 /// Travel assumed if neither the device file nor the descriptor specifies it, m; typical of a joystick.
@@ -52,7 +52,7 @@ impl JoystickSettings {
         // In the HID specification and in the kernel, y increases towards the user; in the device frame, it increases
         // away from the user.
         let direction = if axis == 1 { -1.0 } else { 1.0 };
-        AxisScale::from_range(range_counts, centre_counts, direction * travel_m, self.force.full_scale_n[axis])
+        AxisScale::from_range(range_counts, centre_counts, direction * travel_m, self.full_scale_n[axis])
     }
 }
 
@@ -85,20 +85,12 @@ pub static HID_PID: KindSpec = KindSpec {
     axes: None,
     keys: JOYSTICK_KEYS,
     variants: &[],
+    linkages: &[],
 };
 
 /// Device-file keys of joysticks, including those with a kernel driver.
-pub(crate) const JOYSTICK_KEYS: &[&str] = &[
-    "path",
-    "vendor_id",
-    "product_id",
-    "serial_number",
-    "lever_m",
-    "travel_m",
-    "centre_counts",
-    "reverse_force_x",
-    "reverse_force_y",
-];
+pub(crate) const JOYSTICK_KEYS: &[&str] =
+    &["path", "vendor_id", "product_id", "serial_number", "lever_m", "travel_m", "centre_counts"];
 
 /// Opens a joystick, arms it with zero force and starts its threads with the given priority.
 ///
@@ -123,7 +115,7 @@ pub fn open(mut port: Box<dyn HidPort>, settings: JoystickSettings, priority: u8
         layout.axes.iter().enumerate().map(|(axis, field)| scale(axis, field, &settings)).collect();
     let limits = limits(&scales, rate_hz(interval_ns, settings.axes));
     let step_m = encoder_step_m(&scales);
-    let code = PidEncoder::new(layout, settings.force).map_err(unsupported)?;
+    let code = PidEncoder::new(layout, settings.full_scale_n).map_err(unsupported)?;
     let mut connector = JoystickConnector { port, descriptor, code, scales };
     let connection = connector.arm(opened).map_err(|error| error.of(&name))?;
     ThreadedDevice::start(identity, limits, step_m, Arc::default(), connection, Box::new(connector), priority)

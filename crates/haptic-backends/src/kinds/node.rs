@@ -1,7 +1,6 @@
 //! Functions shared by the backends for devices with a device node.
 
 use super::OpenContext;
-use crate::hid::force::ForceScale;
 use crate::hid::hidraw::Selection;
 use crate::hid::joystick::JoystickSettings;
 use haptic_device::DeviceConfig;
@@ -31,6 +30,6 @@ pub(super) fn joystick_settings(config: &DeviceConfig) -> JoystickSettings {
         travel_m: calibration.travel_m,
         lever_m: config.lever_m,
         centre_counts: calibration.centre_counts,
-        force: ForceScale { full_scale_n: config.model.max_force_n, reversed: calibration.reverse_force },
+        full_scale_n: config.model.max_force_n,
     }
 }

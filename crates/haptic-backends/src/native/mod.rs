@@ -29,6 +29,7 @@ pub static SERIAL: KindSpec = KindSpec {
     axes: None,
     keys: &["port", "baud", "serial_number", "lever_m", "watchdog_s"],
     variants: &[],
+    linkages: &[],
 };
 
 /// Device kind of boards that use the native protocol in HID reports.
@@ -39,6 +40,7 @@ pub static HID_NATIVE: KindSpec = KindSpec {
     axes: None,
     keys: &["path", "vendor_id", "product_id", "serial_number", "lever_m", "watchdog_s"],
     variants: &[],
+    linkages: &[],
 };
 
 /// Settings of a session.

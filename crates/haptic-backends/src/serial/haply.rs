@@ -12,10 +12,10 @@ mod receive;
 mod transmit;
 
 use crate::link_monitor::LinkMonitor;
-use crate::pantograph::Pantograph;
 use crate::protocol::{Handshake, Protocol, TxBytes};
 use handshake::HaplyHandshake;
-use haptic_device::{KindSpec, MonotonicNs};
+use haptic_device::config::{ArmSettings, Rotation};
+use haptic_device::{KindSpec, MonotonicNs, Pantograph};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -28,8 +28,19 @@ pub static HAPLY_2DIY: KindSpec = KindSpec {
     about: "Haply 2diy: v2, v3 and the older kit",
     is_hardware: true,
     axes: Some(2),
-    keys: &["port", "baud", "variant", "serial_number", "watchdog_s"],
+    keys: &[
+        "port",
+        "baud",
+        "variant",
+        "serial_number",
+        "watchdog_s",
+        "motor_directions",
+        "encoder_directions",
+        "home_rad",
+        "counts_per_turn",
+    ],
     variants: &[HaplyVariant::ALL[0].variant, HaplyVariant::ALL[1].variant, HaplyVariant::ALL[2].variant],
+    linkages: &[HaplyVariant::ALL[0].linkage, HaplyVariant::ALL[1].linkage, HaplyVariant::ALL[2].linkage],
 };
 
 /// A variant of the Haply 2diy.
@@ -43,10 +54,12 @@ pub struct HaplyVariant {
     pub linkage: Pantograph,
     /// Angles of joints 1 and 2 at the home stop, degrees.
     pub home_deg: [f32; 2],
-    /// Encoder counts per turn.
-    pub counts_per_turn: f32,
-    /// Direction of rotation at ports 1 and 2: 0 clockwise, 1 anticlockwise.
-    pub directions: [u8; 2],
+    /// Encoder counts per turn of joints 1 and 2.
+    pub counts_per_turn: [f32; 2],
+    /// Directions of the motors of joints 1 and 2.
+    pub motor_directions: [Rotation; 2],
+    /// Directions of the encoders of joints 1 and 2.
+    pub encoder_directions: [Rotation; 2],
     /// Whether joint 1 is on port 2 and joint 2 on port 1.
     pub ports_are_swapped: bool,
 }
@@ -58,8 +71,9 @@ impl HaplyVariant {
         name: "Haply 2diy v3",
         linkage: Pantograph::HAPLY_V3,
         home_deg: [168.0, 12.0],
-        counts_per_turn: 4880.0,
-        directions: [1, 1],
+        counts_per_turn: [4880.0; 2],
+        motor_directions: [Rotation::Anticlockwise; 2],
+        encoder_directions: [Rotation::Anticlockwise; 2],
         ports_are_swapped: true,
     };
     /// Version 2, metal.
@@ -68,8 +82,9 @@ impl HaplyVariant {
         name: "Haply 2diy v2",
         linkage: Pantograph::HAPLY_V2,
         home_deg: [241.0, -61.0],
-        counts_per_turn: 10752.0,
-        directions: [0, 1],
+        counts_per_turn: [10752.0; 2],
+        motor_directions: [Rotation::Anticlockwise, Rotation::Clockwise],
+        encoder_directions: [Rotation::Anticlockwise, Rotation::Clockwise],
         ports_are_swapped: true,
     };
     /// The older Haply kit.
@@ -78,8 +93,9 @@ impl HaplyVariant {
         name: "Haply 2diy kit",
         linkage: Pantograph::HAPLY_KIT,
         home_deg: [180.0, 0.0],
-        counts_per_turn: 13824.0,
-        directions: [0, 0],
+        counts_per_turn: [13824.0; 2],
+        motor_directions: [Rotation::Clockwise; 2],
+        encoder_directions: [Rotation::Clockwise; 2],
         ports_are_swapped: false,
     };
 
@@ -89,6 +105,19 @@ impl HaplyVariant {
     /// Returns the variant with this value of `variant` in a device file, if known.
     pub fn by_name(variant: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.variant == variant)
+    }
+
+    /// Returns the variant with the settings that a device file gives instead of its own.
+    pub fn with(self, arms: &ArmSettings) -> Self {
+        let home_deg = arms.home_rad.map(|home_rad| home_rad.map(|angle_rad| angle_rad.to_degrees() as f32));
+        let counts_per_turn = arms.counts_per_turn.map(|counts| counts.map(|counts| counts as f32));
+        Self {
+            home_deg: home_deg.unwrap_or(self.home_deg),
+            counts_per_turn: counts_per_turn.unwrap_or(self.counts_per_turn),
+            motor_directions: arms.motor_directions.unwrap_or(self.motor_directions),
+            encoder_directions: arms.encoder_directions.unwrap_or(self.encoder_directions),
+            ..self
+        }
     }
 
     /// Converts values from joint order to port order, or back.

@@ -27,6 +27,7 @@ pub static ODRIVE: KindSpec = KindSpec {
     axes: Some(1),
     keys: &["port", "baud", "serial_number", "lever_m", "watchdog_s"],
     variants: &[],
+    linkages: &[],
 };
 
 /// Settings of an ODrive.

@@ -1,12 +1,11 @@
 //! Reading and writing do not allocate, whatever goes wrong.
 
-use haptic_backends::Pantograph;
 use haptic_backends::protocol::Protocol;
 use haptic_backends::serial::{
     HaplyProtocol, HaplyVariant, LinkMonitor, NativeProtocol, NativeSettings, OdriveProtocol, OdriveSettings,
     SerialDevice, SerialSettings,
 };
-use haptic_device::{Device, DeviceModel, Effort, MonotonicNs};
+use haptic_device::{Device, DeviceModel, Effort, MonotonicNs, Pantograph};
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::native::NativeTraits;
 use haptic_emulator::serial::{Board, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve};

@@ -2,7 +2,6 @@
 //! speed of the machine: they wait for conditions, with a generous timeout.
 
 use haptic_backends::OpenError;
-use haptic_backends::hid::force::ForceScale;
 use haptic_backends::hid::joystick::{self, JoystickSettings};
 use haptic_backends::hid::link::{HidLink, HidPort, Opened};
 use haptic_backends::hid::native::{self, NativeSettings};
@@ -139,8 +138,13 @@ impl HidLink for SocketLink {
 }
 
 fn settings() -> JoystickSettings {
-    let force = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [false; 2] };
-    JoystickSettings { axes: 2, travel_m: Some([0.1; 2]), lever_m: 0.05, centre_counts: None, force }
+    JoystickSettings {
+        axes: 2,
+        travel_m: Some([0.1; 2]),
+        lever_m: 0.05,
+        centre_counts: None,
+        full_scale_n: [FULL_SCALE_N; 2],
+    }
 }
 
 fn open(socket: &SharedSocket) -> Result<Box<dyn Device>, OpenError> {

@@ -1,6 +1,6 @@
 //! Descriptors of several devices, intact and damaged, and the forces that reach their motors.
 
-use haptic_backends::hid::force::{ForceScale, PidEncoder};
+use haptic_backends::hid::force::PidEncoder;
 use haptic_backends::hid::layout::{LayoutError, PidLayout};
 use haptic_backends::hid::report::Report;
 use haptic_device::xorshift::Xorshift;
@@ -11,8 +11,7 @@ use nalgebra::Vector2;
 const FULL_SCALE_N: f64 = 4.0;
 
 fn code(style: &Style) -> PidEncoder {
-    let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [false; 2] };
-    PidEncoder::new(PidLayout::find(&style.descriptor(), 2).unwrap(), scale).unwrap()
+    PidEncoder::new(PidLayout::find(&style.descriptor(), 2).unwrap(), [FULL_SCALE_N; 2]).unwrap()
 }
 
 /// Creates a device with both effects created, set and started.
@@ -92,16 +91,6 @@ fn a_force_beyond_full_scale_or_no_number_stays_within_the_device() {
     let code = code(&ARDUINO);
     assert_eq!(code.magnitudes(Vector2::new(1e9, -1e9)).map(i64::abs), [10000, 10000]);
     assert_eq!(code.magnitudes(Vector2::new(f64::NAN, 0.0))[0], 0);
-}
-
-#[test]
-fn a_reversed_motor_gets_the_opposite_magnitude() {
-    let layout = PidLayout::find(&OPEN_FFBOARD.descriptor(), 2).unwrap();
-    let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [true, false] };
-    let reversed = PidEncoder::new(layout, scale).unwrap();
-    let force_n = Vector2::new(1.0, 2.0);
-    let ([x, y], [plain_x, plain_y]) = (reversed.magnitudes(force_n), code(&OPEN_FFBOARD).magnitudes(force_n));
-    assert_eq!((x, y), (-plain_x, plain_y));
 }
 
 #[test]
@@ -199,8 +188,7 @@ fn a_million_mutated_descriptors_are_found_or_refused_and_nothing_panics() {
 }
 
 fn exercise(layout: PidLayout) {
-    let scale = ForceScale { full_scale_n: [FULL_SCALE_N; 2], reversed: [false; 2] };
-    let Ok(code) = PidEncoder::new(layout, scale) else { return };
+    let Ok(code) = PidEncoder::new(layout, [FULL_SCALE_N; 2]) else { return };
     let (lowest, highest) = code.layout().constant.magnitude.logical;
     for magnitude in code.magnitudes(Vector2::new(1e6, -1e6)) {
         assert!((lowest..=highest).contains(&magnitude));

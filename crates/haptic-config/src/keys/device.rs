@@ -3,7 +3,7 @@
 pub use super::scene::HAND_LOOP;
 use super::scene::POSITION;
 use super::{Default, Key, Limits, Range, SectionSpec, Value};
-use haptic_device::config::{Address, DeviceConfig};
+use haptic_device::config::{Address, DeviceConfig, Rotation};
 use haptic_device::kind::SIMULATED;
 use haptic_device::{DeviceModel, HandModel};
 
@@ -32,6 +32,13 @@ pub static DEVICE: SectionSpec = SectionSpec {
         &CENTRE_COUNTS,
         &REVERSE_FORCE_X,
         &REVERSE_FORCE_Y,
+        &REVERSE_POSITION_X,
+        &REVERSE_POSITION_Y,
+        &MOTOR_DIRECTIONS,
+        &ENCODER_DIRECTIONS,
+        &HOME,
+        &COUNTS_PER_TURN,
+        &SIGN_CHECK,
         &MODEL,
         &HAND,
     ],
@@ -121,6 +128,56 @@ pub static REVERSE_FORCE_Y: Key =
     Key::new("reverse_force_y", "Whether the motor of the y axis pushes the wrong way", Value::Flag)
         .or(Default::Flag(false))
         .also(&["invert_y", "invert_force_y", "reverse_y"]);
+/// `reverse_position_x`
+pub static REVERSE_POSITION_X: Key =
+    Key::new("reverse_position_x", "Whether the encoder of the x axis counts the wrong way", Value::Flag)
+        .or(Default::Flag(false))
+        .also(&["invert_position_x", "reverse_encoder_x", "invert_encoder_x"]);
+/// `reverse_position_y`
+pub static REVERSE_POSITION_Y: Key =
+    Key::new("reverse_position_y", "Whether the encoder of the y axis counts the wrong way", Value::Flag)
+        .or(Default::Flag(false))
+        .also(&["invert_position_y", "reverse_encoder_y", "invert_encoder_y"]);
+/// `motor_directions`
+pub static MOTOR_DIRECTIONS: Key = Key::new(
+    "motor_directions",
+    "Directions in which the motors of arms 1 and 2 turn at a positive torque; without it, those of the variant",
+    Value::TwoChoices(&Rotation::NAMES),
+)
+.such_as("[\"ccw\", \"ccw\"]")
+.also(&["motor_direction", "actuator_directions", "actuator_rotation"]);
+/// `encoder_directions`
+pub static ENCODER_DIRECTIONS: Key = Key::new(
+    "encoder_directions",
+    "Directions in which the encoders of arms 1 and 2 count up; without it, those of the variant",
+    Value::TwoChoices(&Rotation::NAMES),
+)
+.such_as("[\"ccw\", \"ccw\"]")
+.also(&["encoder_direction", "encoder_rotation"]);
+/// `home_rad`
+pub static HOME: Key = Key::new(
+    "home_rad",
+    "Angles of arms 1 and 2 at the home stop, anticlockwise from the x axis; without it, those of the variant",
+    Value::PerAxis(Limits::new(Range::within(12.0), Range::within(6.5))),
+)
+.such_as("[2.932, 0.209]")
+.also(&["home", "encoder_offset", "home_angles"]);
+/// `counts_per_turn`
+pub static COUNTS_PER_TURN: Key = Key::new(
+    "counts_per_turn",
+    "Encoder counts per turn of each arm, as the setup message states them; without it, those of the variant",
+    Value::PerAxis(Limits::new(Range::new(1.0, 1e8), Range::new(100.0, 1e6))),
+)
+.such_as("4880.0")
+.also(&["cpr", "encoder_resolution", "counts_per_revolution"]);
+/// `sign_check`
+pub static SIGN_CHECK: Key = Key::new(
+    "sign_check",
+    "Whether a nudge of at most 0.3 N checks the signs of motors and encoders before the first force",
+    Value::Flag,
+)
+.or(Default::Flag(true))
+.also(&["check_signs", "nudge"]);
 /// `[model]`
 pub static MODEL: Key =
     Key::new("model", "Dynamics of the device, as measured by `hapticd identify`", Value::Section(&MODEL_SECTION))

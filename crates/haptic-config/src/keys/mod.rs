@@ -70,6 +70,8 @@ pub enum Value {
     Colour,
     /// One of several texts.
     Choice(&'static [&'static str]),
+    /// A list of two of several texts.
+    TwoChoices(&'static [&'static str]),
     /// The name of a device kind.
     DeviceKind,
     /// The name of a variant of a device kind.

@@ -6,7 +6,7 @@ mod pictures;
 use crate::keys::{FILES, Key, Limits, Range, SectionSpec, Value};
 use crate::schema;
 use haptic_coupling::key::Decimal;
-use haptic_device::kind::{KindSpec, Kinds};
+use haptic_device::kind::{HARDWARE_KEYS, KindSpec, Kinds, SIMULATED};
 use std::fmt::Write;
 
 pub use pictures::NAMES as PICTURES;
@@ -99,6 +99,7 @@ fn value(key: &Key, kinds: Kinds) -> String {
         Value::TwoTexts => "list of two texts",
         Value::Texts => "list of texts",
         Value::Choice(_) | Value::DeviceKind | Value::Variant => return choices(key, kinds),
+        Value::TwoChoices(names) => return format!("list of two of {}", codes(names)),
         Value::Section(spec) | Value::Sections(spec) if spec.keys.is_empty() => "reserved",
         Value::Section(spec) => return link("table", spec),
         Value::Sections(spec) => return link("list of tables", spec),
@@ -110,8 +111,11 @@ fn value(key: &Key, kinds: Kinds) -> String {
 }
 
 fn choices(key: &Key, kinds: Kinds) -> String {
-    let names: Vec<String> = schema::names(key, kinds).iter().map(|name| format!("`\"{name}\"`")).collect();
-    names.join(", ")
+    codes(&schema::names(key, kinds))
+}
+
+fn codes(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`\"{name}\"`")).collect::<Vec<_>>().join(", ")
 }
 
 fn default(key: &Key) -> String {
@@ -154,5 +158,6 @@ fn kind_table(kinds: Kinds) -> String {
         let about = about.replace("](", "](../");
         _ = writeln!(text, "| `{name}` | {about} | {} | {} |", list(keys), list(variants));
     }
+    _ = writeln!(text, "\nAll kinds except `{}` have the keys {} too.", SIMULATED.name, list(HARDWARE_KEYS));
     text
 }

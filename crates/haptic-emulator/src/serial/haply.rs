@@ -4,8 +4,8 @@
 
 use super::Board;
 use crate::handle::EmulatedHandle;
-use haptic_backends::pantograph::Pantograph;
 use haptic_backends::serial::haply::{HaplyVariant, MAX_TORQUE_N_M};
+use haptic_device::Pantograph;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 use nalgebra::{Matrix2, Vector2};
 

@@ -3,6 +3,7 @@
 
 use super::HaplyVariant;
 use crate::protocol::TxBytes;
+use haptic_device::config::Rotation;
 
 /// Board number, which the board repeats in its answers.
 pub const BOARD: u8 = 5;
@@ -48,13 +49,23 @@ pub fn stop(variant: &HaplyVariant) -> TxBytes {
 
 /// Returns the message that sets up motors and encoders; the current pose becomes home.
 pub fn setup(variant: &HaplyVariant) -> TxBytes {
-    let [first, second] = variant.directions;
-    let mut bytes = TxBytes::new(&[SETUP, BOARD, PORTS, first, second, PORTS, first, second, 0, 0]);
-    for offset_deg in variant.by_port(variant.home_deg) {
-        bytes.append(&offset_deg.to_le_bytes());
-        bytes.append(&variant.counts_per_turn.to_le_bytes());
+    let by_port = |directions| variant.by_port(directions).map(direction);
+    let ([motor_1, motor_2], [encoder_1, encoder_2]) =
+        (by_port(variant.motor_directions), by_port(variant.encoder_directions));
+    let mut bytes = TxBytes::new(&[SETUP, BOARD, PORTS, motor_1, motor_2, PORTS, encoder_1, encoder_2, 0, 0]);
+    let encoders = [0, 1].map(|joint| (variant.home_deg[joint], variant.counts_per_turn[joint]));
+    for (home_deg, counts_per_turn) in variant.by_port(encoders) {
+        bytes.append(&home_deg.to_le_bytes());
+        bytes.append(&counts_per_turn.to_le_bytes());
     }
     bytes
+}
+
+fn direction(rotation: Rotation) -> u8 {
+    match rotation {
+        Rotation::Clockwise => 0,
+        Rotation::Anticlockwise => 1,
+    }
 }
 
 /// Returns the message that sets the torques of joints 1 and 2, N·m.

@@ -194,7 +194,7 @@ fn wrapped(angle_rad: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use haptic_device::xorshift::Xorshift;
+    use crate::xorshift::Xorshift;
 
     const ALL: [Pantograph; 3] = [Pantograph::HAPLY_V3, Pantograph::HAPLY_V2, Pantograph::HAPLY_KIT];
 
