@@ -6,6 +6,7 @@ mod usb;
 
 use crate::kinds::{Candidate, KINDS, recognise};
 use crate::serial::usb_port::{self, UsbPort};
+use crate::udev;
 use serde::Serialize;
 use std::path::Path;
 
@@ -88,8 +89,7 @@ fn serial_port(root: &Path, port: &UsbPort) -> Option<Found> {
 fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
     let mut missing = missing_rights(node);
     if let Some(timer) = port.latency_timer().filter(|timer| timer != "1") {
-        let remedy = "run scripts/install-udev and plug it in again";
-        missing.push(format!("its FTDI chip holds bytes back for {timer} ms: {remedy}"));
+        missing.push(format!("its FTDI chip holds bytes back for {timer} ms: {}", udev::REMEDY));
     }
     missing
 }
@@ -98,10 +98,9 @@ fn missing(node: &Path, port: &UsbPort) -> Vec<String> {
 /// opened.
 fn missing_rights(node: &Path) -> Vec<String> {
     use rustix::fs::{Access, access};
-    let remedy = "run scripts/install-udev and plug it in again, or join the group that owns it";
     match access(node, Access::READ_OK | Access::WRITE_OK) {
         Ok(()) => Vec::new(),
-        Err(_) => vec![format!("permission denied: {remedy}")],
+        Err(_) => vec![format!("permission denied: {}, or join the group that owns it", udev::REMEDY)],
     }
 }
 
@@ -155,7 +154,7 @@ mod tests {
         root.plug_in("ttyUSB0", &[("idVendor", "0403"), ("idProduct", "6001"), ("interface/latency_timer", "16")]);
         fs::remove_file(root.0.join("dev/ttyUSB0")).unwrap();
         let missing = found_under(root.0.path())[0].missing.join("; ");
-        assert!(missing.contains("scripts/install-udev") && missing.contains("16 ms"), "{missing}");
+        assert!(missing.contains(udev::REMEDY) && missing.contains("16 ms"), "{missing}");
     }
 
     #[test]

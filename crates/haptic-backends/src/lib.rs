@@ -4,6 +4,7 @@
 //! [`haptic_device::Device`]. [`discovery`] lists the connected devices. [`serial`] drives boards on a serial line,
 //! [`hid`] drives USB joysticks and boards, and [`evdev`] drives devices with a kernel driver. [`native`] is the native
 //! protocol for serial lines and HID reports, [`threaded`] contains the device type for links that may block, and
+//! [`udev`] the rules that open devices to users.
 //!
 //! ```
 //! use haptic_backends::kinds::{OpenContext, backend_of};
@@ -33,6 +34,7 @@ pub mod reconnect;
 pub mod scale;
 pub mod serial;
 pub mod threaded;
+pub mod udev;
 
 pub use kinds::{BACKENDS, Backend, KINDS};
 pub use open_error::OpenError;

@@ -1,6 +1,7 @@
 //! Errors that occur while opening a device.
 
 use crate::protocol::HandshakeError;
+use crate::udev;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
@@ -72,10 +73,6 @@ impl OpenError {
     }
 }
 
-/// Remedy for a node that the user lacks permission to open.
-const ALLOW_NODES: &str = "run scripts/install-udev, or as root: echo 'SUBSYSTEM==\"hidraw\", TAG+=\"uaccess\"' > \
-     /etc/udev/rules.d/70-hapticd.rules && udevadm control --reload && udevadm trigger";
-
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -87,7 +84,7 @@ impl fmt::Display for OpenError {
             Self::Ambiguous { keys, present } => write!(f, "several devices match; write {keys}: {present}"),
             Self::Node { path, reason, is_permitted: true } => write!(f, "cannot open {}: {reason}", path.display()),
             Self::Node { path, reason, is_permitted: false } => {
-                write!(f, "cannot open {}: {reason}; {ALLOW_NODES}", path.display())
+                write!(f, "cannot open {}: {reason}; {}", path.display(), udev::REMEDY)
             }
             Self::Unsupported(text) => f.write_str(text),
             Self::Rejected { request, reason } => write!(f, "it rejected {request}: {reason}"),
@@ -161,8 +158,8 @@ impl fmt::Display for PortError {
             Self::Busy { port, process: None } => write!(f, "{port} is in use by another process; end that process"),
             Self::NotPermitted { port } => write!(
                 f,
-                "permission denied on {port}; run scripts/install-udev and plug the device in again, or join the \
-                 group that owns it (usually dialout)"
+                "permission denied on {port}; {}, or join the group that owns it (usually dialout)",
+                udev::REMEDY
             ),
             Self::Unusable { port, reason } => write!(f, "{port} cannot be used as a serial port: {reason}"),
         }

@@ -66,6 +66,11 @@ impl Histogram {
         self.max_ns
     }
 
+    /// Sum of the recorded durations, ns.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
     /// The mean duration; 0 when empty.
     pub fn mean_ns(&self) -> f64 {
         if self.total == 0 { 0.0 } else { self.sum_ns as f64 / self.total as f64 }

@@ -64,6 +64,8 @@ pub enum Command {
     Latency(LatencyArguments),
     /// List connected devices and the backend for each.
     Devices(DevicesArguments),
+    /// Install the udev rules that let users open haptic devices; needs root.
+    InstallUdev(InstallUdevArguments),
     /// Emulate a device on a pseudo-terminal, with a simulated hand and optional faults.
     Emulate(EmulateArguments),
     /// Measure mass, friction, delay and encoder step of a device; write a device file and propose gains.
@@ -269,6 +271,14 @@ pub struct DevicesArguments {
     /// Print the devices as a JSON object.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `install-udev`.
+#[derive(Args, Clone, Debug)]
+pub struct InstallUdevArguments {
+    /// Only print the rules.
+    #[arg(long)]
+    pub print: bool,
 }
 
 /// Arguments of `dead-man`.

@@ -48,6 +48,7 @@ pub fn execute(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Doctor(arguments)) => commands::doctor::doctor(arguments),
         Some(Command::Latency(arguments)) => commands::latency::latency(arguments),
         Some(Command::Devices(arguments)) => commands::devices::devices(arguments),
+        Some(Command::InstallUdev(arguments)) => commands::install_udev::install_udev(arguments),
         Some(Command::Emulate(arguments)) => commands::emulate::emulate(arguments),
         Some(Command::DeadMan(arguments)) => commands::dead_man::dead_man(arguments),
         Some(Command::Replay(arguments)) => commands::replay::replay(arguments),

@@ -1,6 +1,7 @@
 //! A serial port, opened exclusively and non-blocking, in raw mode without echo.
 
 use crate::open_error::PortError;
+use crate::udev;
 use haptic_realtime::poll::readable;
 use haptic_realtime::tty;
 use rustix::fs::OFlags;
@@ -57,10 +58,10 @@ impl Port {
     fn set_low_latency(&self) {
         let set = tty::set_low_latency(&self.file);
         if driver_of(&self.name).as_deref() == Some("ftdi_sio") && !matches!(set, Ok(true)) {
-            let remedy = "run scripts/install-udev and plug it in again";
             tracing::warn!(
-                "{}: the FTDI chip collects bytes for 16 ms and rejects the low-latency flag; {remedy}",
-                self.name
+                "{}: the FTDI chip collects bytes for 16 ms and rejects the low-latency flag; {}",
+                self.name,
+                udev::REMEDY
             );
         }
     }
@@ -189,6 +190,6 @@ mod tests {
     #[test]
     fn a_denied_permission_is_reported_with_the_remedy() {
         let refused = serialport::Error::new(serialport::ErrorKind::Io(io::ErrorKind::PermissionDenied), "no");
-        assert!(port_error("/dev/ttyACM0", &refused).to_string().contains("scripts/install-udev"));
+        assert!(port_error("/dev/ttyACM0", &refused).to_string().contains(udev::REMEDY));
     }
 }

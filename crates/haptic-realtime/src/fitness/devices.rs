@@ -16,12 +16,16 @@ const FTDI: Check =
 const IN_USE: Check = Check { id: "serial-in-use", what: "two programs on one serial port steal each other's bytes" };
 const MODEM_MANAGER: Check = Check { id: "modem-manager", what: "ModemManager sends AT commands to new serial ports" };
 
+/// Remedy for whatever the udev rules of `hapticd` set up.
+const INSTALL_RULES: &str = "sudo hapticd install-udev, then plug the device in again";
+
 /// Longest latency timer that fits in a tick, ms.
 const LONGEST_TIMER_MS: u64 = 1;
 
 pub(super) fn inspect(machine: &Machine) -> Vec<Finding> {
     let devices = machine.names("dev");
-    let hidraw = with_prefix(&devices, &["hidraw"]);
+    let mut hidraw = with_prefix(&devices, &["hidraw"]);
+    hidraw.retain(|name| !is_keyboard_or_mouse(machine, name));
     let serial = with_prefix(&devices, &["ttyACM", "ttyUSB"]);
     let usable =
         |name: &String| access(machine.path(&format!("dev/{name}")), Access::READ_OK | Access::WRITE_OK).is_ok();
@@ -29,13 +33,8 @@ pub(super) fn inspect(machine: &Machine) -> Vec<Finding> {
     let is_modem_manager =
         |process: &u32| machine.text(&format!("proc/{process}/comm")).as_deref() == Some("ModemManager");
     vec![
-        judge_access(
-            HIDRAW,
-            hidraw.len(),
-            &locked(&hidraw),
-            "SUBSYSTEM==\"hidraw\", TAG+=\"uaccess\" in /etc/udev/rules.d",
-        ),
-        judge_access(SERIAL, serial.len(), &locked(&serial), "usermod -aG dialout with your user, then log in again"),
+        judge_access(HIDRAW, hidraw.len(), &locked(&hidraw)),
+        judge_access(SERIAL, serial.len(), &locked(&serial)),
         judge_timers(&latency_timers(machine)),
         judge_in_use(&ports_in_use(machine, &serial)),
         judge_modem_manager(processes(machine).iter().any(is_modem_manager), serial.len()),
@@ -47,11 +46,17 @@ fn with_prefix(names: &[String], prefixes: &[&str]) -> Vec<String> {
     names.iter().filter(matches).cloned().collect()
 }
 
-fn judge_access(check: Check, count: usize, locked: &[String], remedy: &str) -> Finding {
+/// Whether a hidraw node is the boot interface of a keyboard or a mouse, which the udev rules leave closed.
+fn is_keyboard_or_mouse(machine: &Machine, hidraw: &str) -> bool {
+    let protocol = machine.text(&format!("sys/class/hidraw/{hidraw}/device/../bInterfaceProtocol"));
+    matches!(protocol.as_deref(), Some("01" | "02"))
+}
+
+fn judge_access(check: Check, count: usize, locked: &[String]) -> Finding {
     match (count, locked) {
         (0, _) => check.ok("no devices"),
         (_, []) => check.ok(format!("all {count} can be read and written")),
-        _ => check.warn(format!("not permitted: {}", locked.join(", ")), remedy),
+        _ => check.warn(format!("not permitted: {}", locked.join(", ")), INSTALL_RULES),
     }
 }
 
@@ -68,9 +73,7 @@ fn judge_timers(timers: &[(String, u64)]) -> Finding {
         return FTDI.ok(if timers.is_empty() { "no FTDI adapter" } else { "1 ms" });
     }
     let measured: Vec<_> = slow.iter().map(|(port, timer_ms)| format!("{port}: {timer_ms} ms")).collect();
-    let remedy: Vec<_> =
-        slow.iter().map(|(port, _)| format!("echo 1 > /sys/bus/usb-serial/devices/{port}/latency_timer")).collect();
-    FTDI.warn(measured.join(", "), remedy.join("; "))
+    FTDI.warn(measured.join(", "), INSTALL_RULES)
 }
 
 fn processes(machine: &Machine) -> Vec<u32> {
@@ -112,7 +115,7 @@ fn judge_modem_manager(runs: bool, serial_ports: usize) -> Finding {
     match (runs, serial_ports) {
         (false, _) => MODEM_MANAGER.ok("not running"),
         (true, 0) => MODEM_MANAGER.ok("running, but there is no serial port"),
-        (true, _) => MODEM_MANAGER.warn("running", "ENV{ID_MM_DEVICE_IGNORE}=\"1\" in a udev rule for the device"),
+        (true, _) => MODEM_MANAGER.warn("running", INSTALL_RULES),
     }
 }
 
@@ -132,18 +135,34 @@ mod tests {
     }
 
     #[test]
+    fn keyboards_and_mice_may_stay_closed() {
+        let root = haptic_testing::TestFolder::new();
+        for (hidraw, protocol) in [("hidraw0", "01"), ("hidraw1", "00"), ("hidraw2", "02")] {
+            let interface = root.join("sys/devices").join(hidraw);
+            std::fs::create_dir_all(interface.join("hid")).unwrap();
+            std::fs::write(interface.join("bInterfaceProtocol"), format!("{protocol}\n")).unwrap();
+            let class = root.join("sys/class/hidraw").join(hidraw);
+            std::fs::create_dir_all(&class).unwrap();
+            std::os::unix::fs::symlink(interface.join("hid"), class.join("device")).unwrap();
+        }
+        let machine = Machine::at(root.path());
+        let closed = ["hidraw0", "hidraw1", "hidraw2", "hidraw3"].map(|name| is_keyboard_or_mouse(&machine, name));
+        assert_eq!(closed, [true, false, true, false]);
+    }
+
+    #[test]
     fn ports_that_are_not_permitted_are_named() {
-        let finding = judge_access(HIDRAW, 2, &names(&["hidraw1"]), "a rule");
+        let finding = judge_access(HIDRAW, 2, &names(&["hidraw1"]));
         assert_eq!((finding.verdict, finding.measured.as_str()), (Verdict::Warn, "not permitted: hidraw1"));
-        assert_eq!(judge_access(HIDRAW, 2, &[], "a rule").verdict, Verdict::Ok);
-        assert_eq!(judge_access(HIDRAW, 0, &[], "a rule").verdict, Verdict::Ok);
+        assert_eq!(judge_access(HIDRAW, 2, &[]).verdict, Verdict::Ok);
+        assert_eq!(judge_access(HIDRAW, 0, &[]).verdict, Verdict::Ok);
     }
 
     #[test]
     fn the_default_ftdi_timer_warns_with_the_command_that_shortens_it() {
         let finding = judge_timers(&[("ttyUSB0".to_owned(), 16), ("ttyUSB1".to_owned(), 1)]);
         assert_eq!(finding.measured, "ttyUSB0: 16 ms");
-        assert_eq!(finding.remedy.as_deref(), Some("echo 1 > /sys/bus/usb-serial/devices/ttyUSB0/latency_timer"));
+        assert_eq!(finding.remedy.as_deref(), Some(INSTALL_RULES));
         assert_eq!(judge_timers(&[]).verdict, Verdict::Ok);
     }
 

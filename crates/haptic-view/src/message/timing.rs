@@ -29,6 +29,12 @@ pub struct TimingMessage {
     pub wake_histogram: Vec<(u64, u64)>,
     /// Histogram of the tick duration, in the same form as `wake_histogram`.
     pub compute_histogram: Vec<(u64, u64)>,
+    /// Sum of the wake-up latencies, ns. Only the metrics contain the sums.
+    #[serde(skip)]
+    pub wake_sum_ns: u64,
+    /// Sum of the tick durations, ns.
+    #[serde(skip)]
+    pub compute_sum_ns: u64,
 }
 
 /// Percentiles of a duration, ns.
@@ -57,6 +63,8 @@ impl Default for TimingMessage {
             compute_ns: DurationPercentiles::default(),
             wake_histogram: Vec::new(),
             compute_histogram: Vec::new(),
+            wake_sum_ns: 0,
+            compute_sum_ns: 0,
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod emulate;
 pub mod export;
 pub mod identify;
+pub mod install_udev;
 pub mod latency;
 pub mod new;
 pub mod replay;

@@ -14,6 +14,8 @@ pub fn timing_message(timing: &LoopTiming) -> TimingMessage {
         compute_ns: percentiles(&timing.compute),
         wake_histogram: bars(timing.wake.buckets()),
         compute_histogram: bars(timing.compute.buckets()),
+        wake_sum_ns: timing.wake.sum_ns(),
+        compute_sum_ns: timing.compute.sum_ns(),
         ..TimingMessage::default()
     }
 }

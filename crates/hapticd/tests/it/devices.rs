@@ -253,7 +253,7 @@ fn a_port_without_permission_is_rejected_with_the_remedy() {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("permission denied on ") && text.contains("; run scripts/install-udev"), "{text}");
+    assert!(text.contains("permission denied on ") && text.contains("; run `sudo hapticd install-udev`"), "{text}");
 }
 
 /// A failed measurement writes nothing and leaves no force, however busy the machine is.

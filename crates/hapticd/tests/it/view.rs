@@ -205,8 +205,17 @@ fn metrics_count_the_ticks_of_the_loop() {
     let daemon = Daemon::start(&[]);
     let ticks = || {
         let (_, text) = exchange(&daemon.address, "GET", "/metrics", "");
-        let line = text.lines().find(|line| line.starts_with("hapticd_ticks_total ")).unwrap().to_owned();
-        line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()
+        let figure = |name: &str| {
+            let line =
+                text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+            line.trim().parse::<f64>().unwrap()
+        };
+        let ticks = figure("hapticd_ticks_total ");
+        for name in ["hapticd_wake_seconds", "hapticd_compute_seconds"] {
+            assert_eq!(figure(&format!("{name}_count ")), ticks, "{text}");
+            assert!(figure(&format!("{name}_sum ")) <= ticks * figure(&name.replace("_seconds", "_max_seconds ")));
+        }
+        ticks
     };
     let (before, deadline) = (ticks(), Instant::now() + TIMEOUT);
     while ticks() <= before {

@@ -123,5 +123,5 @@ fn a_node_that_may_not_be_opened_comes_with_the_remedy() {
     root.plug_in(0, &OPEN_FFBOARD.descriptor());
     fs::remove_file(root.0.join("dev/hidraw0")).unwrap();
     let found = &found_under(root.0.path())[0];
-    assert!(found.can_be_driven() && found.missing[0].contains("scripts/install-udev"), "{found:?}");
+    assert!(found.can_be_driven() && found.missing[0].contains("hapticd install-udev"), "{found:?}");
 }

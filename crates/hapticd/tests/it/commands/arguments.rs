@@ -10,13 +10,18 @@ fn help_lists_the_commands_and_unknown_ones_are_rejected() {
     let help = folder.hapticd(&["--help"]);
     assert_done(&help);
     let text = String::from_utf8(help.stdout).unwrap();
-    for command in ["run", "stop", "simulate", "check", "bench", "doctor", "latency"] {
+    for command in ["run", "stop", "simulate", "check", "bench", "doctor", "latency", "install-udev"] {
         assert!(text.contains(&format!("\n  {command} ")), "{text}");
     }
     assert_eq!(folder.hapticd(&["fly"]).status.code(), Some(2));
     assert_eq!(folder.hapticd(&["simulate"]).status.code(), Some(2));
     assert_eq!(folder.hapticd(&["simulate", "--seconds", "nan"]).status.code(), Some(2));
     assert_eq!(folder.hapticd(&["simulate", "--seconds", "-1"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_udev_rules_are_printed_without_rights() {
+    assert_eq!(Folder::new().done(&["install-udev", "--print"]), haptic_backends::udev::RULES);
 }
 
 #[test]
