@@ -217,7 +217,7 @@ impl Setup {
 
     /// Returns the motors whose signs are checked before the first force; `None` if the device file forbids it, or if
     /// no motor can move a real hand.
-    fn checked_motors(&self) -> Option<Motors> {
+    pub fn checked_motors(&self) -> Option<Motors> {
         let DeviceConfig { axes, sign_check, .. } = self.device;
         let encoder_step_m = self.device_model().encoder_step_m;
         let motors = Motors { count: axes, linkage: self.device.linkage(), encoder_step_m };

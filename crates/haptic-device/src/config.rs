@@ -160,6 +160,14 @@ pub enum Rotation {
 impl Rotation {
     /// Both directions with their names in device files.
     pub const NAMED: [(&'static str, Self); 2] = [("cw", Self::Clockwise), ("ccw", Self::Anticlockwise)];
+    /// Name in device files.
+    pub const fn name(self) -> &'static str {
+        Self::NAMES[match self {
+            Self::Clockwise => 0,
+            Self::Anticlockwise => 1,
+        }]
+    }
+
     /// The other direction.
     #[must_use]
     pub const fn opposite(self) -> Self {

@@ -35,8 +35,9 @@ const WATCH: u32 = 240;
 /// Ticks from the first to the last force of the check.
 pub const NUDGE_TICKS: u32 = (PUSHES as u32 - 1) * PERIOD + PUSH;
 
-/// Directions of the pushes of each axis. They alternate, so that what the hand returns of one push adds to the next.
-const AXIS_PATTERNS: [[f64; PUSHES]; MAX_AXES] = [[1.0, -1.0, 1.0, -1.0, 1.0], [-1.0, 1.0, -1.0, 1.0, -1.0]];
+/// Directions of the pushes of each axis. They alternate, so that what the hand returns of one push adds to
+/// the next, and are even, so that a free handle stops.
+const AXIS_PATTERNS: [[f64; PUSHES]; MAX_AXES] = [[1.0, -1.0, 1.0, -1.0, 0.0], [-1.0, 1.0, -1.0, 1.0, 0.0]];
 /// Directions of the pushes of each arm; zero while the other one pushes.
 const ARM_PATTERNS: [[f64; PUSHES]; MAX_AXES] = [[1.0, -1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0, 1.0]];
 /// First push of arm 2, which does not count, because what the hand returns of the pushes of arm 1 disturbs it.

@@ -5,6 +5,7 @@
 //! - [`excitation`]: forces that excite one axis while keeping the handle near its start.
 //! - [`measurement`]: the trait for all measurements, with limits on force, speed and travel, and zero force at the
 //!   end.
+//! - [`signed`]: checks the signs of motors and encoders before a measurement.
 //! - [`experiment`]: the excitation of each axis in turn, and the recording of its motion.
 //! - [`balance`], [`motion`], [`fit`]: the initial guess, the model, and the fit of the model to a recording.
 //! - [`encoder`]: the encoder step.
@@ -39,6 +40,7 @@ pub mod fit;
 pub mod measurement;
 pub mod motion;
 pub mod recording;
+pub mod signed;
 pub mod spring_test;
 pub mod tap_test;
 

@@ -184,7 +184,7 @@ fn write_gave_up(f: &mut fmt::Formatter<'_>, why: &GaveUp) -> fmt::Result {
         ),
         GaveUp::MovesBackwards { force_n } => write!(
             f,
-            "the handle moves against the force ({force_n:.3} N); reverse the wiring or the sign of motor or encoder"
+            "the handle moves against the force ({force_n:.3} N); change reverse_force_x or reverse_force_y in the device file"
         ),
     }
 }

@@ -7,16 +7,20 @@ use crate::file_use::PathConflicts;
 use crate::hardware::{self, auto};
 use crate::tuning::{atomic_write, device_text, drive};
 use haptic_backends::KINDS;
+use haptic_backends::serial::HaplyVariant;
 use haptic_config::device;
 use haptic_config::proposals::Proposals;
 use haptic_config::setup::Setup;
 use haptic_config::source::Source;
+use haptic_loop::fault::Fault;
 use haptic_loop::settings::worst_axis;
+use haptic_loop::sign_check::MotorSet;
 use haptic_tuning::TICK_S;
 use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, Interval, estimate};
 use haptic_tuning::experiment::Experiment;
 use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
+use haptic_tuning::signed::{Reversal, Signed};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -35,12 +39,15 @@ pub fn identify(arguments: &IdentifyArguments) -> Result<(), Failure> {
         .reads_source("--device", &setup.sources.device)
         .writes("--out", Some(&arguments.out))
         .check()?;
-    let (axes, period_s) = measured(&mut setup, arguments)?;
-    let text = device_text::with_measured(&setup.sources.device, &axes)?;
+    let Measured { axes, reversed, period_s } = measured(&mut setup, arguments)?;
+    let mut text = device_text::with_measured(&setup.sources.device, &axes)?;
+    if let Some(motors) = reversed {
+        text = device_text::with_reversed_axes(&text, motors, setup.device.reversed.force)?;
+    }
     let file = device::load(&Source::in_memory(&arguments.out.display().to_string(), &text), KINDS)?;
     let proposals = Proposals::new(&worst_axis(&file.model, file.axes as u8, period_s), 1.0);
     atomic_write::write(&arguments.out, text.as_bytes())?;
-    let found = Found { axes: &axes, proposals, arguments };
+    let found = Found { axes: &axes, reversed, proposals, arguments };
     if arguments.json { print_json(&found.to_json()) } else { print_line(found.describe().trim_end()) }
 }
 
@@ -52,8 +59,18 @@ fn free_setup(device: &str) -> Result<Setup, Failure> {
     Ok(setup)
 }
 
-/// Measures the device and returns one estimate per axis and the service period, s.
-fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<AxisEstimate>, f64), Failure> {
+/// Results of the measurement.
+struct Measured {
+    /// One estimate per axis.
+    axes: Vec<AxisEstimate>,
+    /// Axes whose motors are reversed.
+    reversed: Option<MotorSet>,
+    /// Service period, s.
+    period_s: f64,
+}
+
+/// Measures the device.
+fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<Measured, Failure> {
     let mut device = drive::paced(hardware::open(setup)?);
     setup.update_from_device(device.as_ref());
     let period_s = (1.0 / device.limits().rate_hz).max(TICK_S);
@@ -71,14 +88,30 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<(Vec<Axi
         .into_iter()
         .fold(setup.device.max_force_n(), f64::min);
     let experiment = Experiment::new(axes, &MeasurementLimits { force_n, travel_m });
+    let experiment = Signed::new(experiment, setup.checked_motors(), Reversal::Correct);
     let (experiment, end) = drive::run(experiment, device, arguments.allow_no_rt)?;
-    if end != End::Finished {
-        return Err(not_measured(&end.to_string()));
+    match end {
+        End::Finished => {}
+        End::Fault(Fault::ReversedAxis(motors)) => return Err(write_reversed_arms(setup, motors, arguments)?),
+        end => return Err(not_measured(&end.to_string())),
     }
-    let estimates = experiment.recordings().iter().enumerate().map(|(axis, recording)| {
+    let estimates = experiment.measurement().recordings().iter().enumerate().map(|(axis, recording)| {
         estimate(recording).map_err(|misfit| not_measured(&format!("axis {}: {misfit}", axis + 1)))
     });
-    Ok((estimates.collect::<Result<_, _>>()?, period_s))
+    Ok(Measured { axes: estimates.collect::<Result<_, _>>()?, reversed: experiment.reversed(), period_s })
+}
+
+/// Writes a device file with the directions of reversed motors corrected, and returns what is to be done next.
+fn write_reversed_arms(setup: &Setup, motors: MotorSet, arguments: &IdentifyArguments) -> Result<Failure, Failure> {
+    let variant = setup.device.variant.and_then(HaplyVariant::by_name).unwrap_or(HaplyVariant::ALL[0]);
+    let directions = variant.with(&setup.device.arms).motor_directions;
+    let text = device_text::with_reversed_arms(&setup.sources.device.text, motors, directions)?;
+    atomic_write::write(&arguments.out, text.as_bytes())?;
+    let out = arguments.out.display();
+    Ok(Failure::Runtime(format!(
+        "{motors} moved against the motor: motor_directions is corrected in {out}; put the arms at their home stops and run \
+         `hapticd identify --device {out} --out {out}`"
+    )))
 }
 
 fn not_measured(why: &str) -> Failure {
@@ -88,6 +121,7 @@ fn not_measured(why: &str) -> Failure {
 /// Results of the measurement, for printing.
 struct Found<'a> {
     axes: &'a [AxisEstimate],
+    reversed: Option<MotorSet>,
     proposals: Proposals,
     arguments: &'a IdentifyArguments,
 }
@@ -120,12 +154,19 @@ impl Found<'_> {
             "device": self.arguments.device,
             "file": self.arguments.out,
             "axes": self.axes.iter().map(axis).collect::<Vec<_>>(),
+            "reversed": self.reversed.map_or([false; 2], |motors| [motors.first, motors.second])[..self.axes.len()],
             "proposals": self.proposals,
         })
     }
 
     fn describe(&self) -> String {
         let mut text = String::new();
+        if let Some(motors) = self.reversed {
+            _ = writeln!(
+                text,
+                "{motors} moved against the motor: reverse_force is set; set reverse_position instead if the picture moves against the hand"
+            );
+        }
         for (index, axis) in self.axes.iter().enumerate() {
             // Writing to a string cannot fail.
             _ = self.write_axis(&mut text, index, axis);

@@ -18,6 +18,7 @@ use haptic_device::DeviceConfig;
 use haptic_terminal::console::Console;
 use haptic_tuning::boundary::{Limits, dampings};
 use haptic_tuning::measurement::{End, MeasurementLimits, travel_within};
+use haptic_tuning::signed::{Reversal, Signed};
 use haptic_tuning::spring_test::{DampingTrial, MeasuredLimit, SpringTest};
 use haptic_tuning::tap_test::TapTest;
 use rayon::prelude::*;
@@ -117,9 +118,10 @@ fn measured(
         travel_m: travel_within(opened.limits(), axes, place_m, TRAVEL_M),
     };
     let test = SpringTest::new(rungs, axes, device, &allowance);
+    let test = Signed::new(test, setup.checked_motors(), Reversal::Reject);
     let (test, end) = drive::run(test, opened, arguments.allow_no_rt)?;
     match end {
-        End::Finished => Ok(test.found().to_vec()),
+        End::Finished => Ok(test.measurement().found().to_vec()),
         end => Err(Failure::Runtime(format!("not measured, nothing written, no force: {end}"))),
     }
 }

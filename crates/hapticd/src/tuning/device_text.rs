@@ -2,6 +2,8 @@
 
 use crate::failure::Failure;
 use haptic_config::source::Source;
+use haptic_device::config::Rotation;
+use haptic_loop::sign_check::MotorSet;
 use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, Interval};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value, table};
@@ -32,6 +34,37 @@ pub fn with_measured(source: &Source, axes: &[AxisEstimate]) -> Result<String, F
         fill(model, axes, true);
     } else if let Some(model) = item.as_table_like_mut() {
         fill(model, axes, false);
+    }
+    Ok(document.to_string())
+}
+
+/// Returns the text of a device file with the force of some axes reversed once more; `before` are the axes that it
+/// reverses now.
+///
+/// # Errors
+/// If the text is not TOML.
+pub fn with_reversed_axes(text: &str, motors: MotorSet, before: [bool; 2]) -> Result<String, Failure> {
+    let keys = ["reverse_force_x", "reverse_force_y"].into_iter().zip([motors.first, motors.second]).zip(before);
+    let changed = keys.filter(|((_, is_reversed), _)| *is_reversed).map(|((key, _), before)| (key, (!before).into()));
+    with_keys(text, changed)
+}
+
+/// Returns the text of a device file with the directions of the motors of some arms exchanged; `before` are the
+/// directions now.
+///
+/// # Errors
+/// If the text is not TOML.
+pub fn with_reversed_arms(text: &str, motors: MotorSet, before: [Rotation; 2]) -> Result<String, Failure> {
+    let arm = |is_reversed: bool, before: Rotation| if is_reversed { before.opposite() } else { before }.name();
+    let directions = [arm(motors.first, before[0]), arm(motors.second, before[1])];
+    with_keys(text, [("motor_directions", directions.into_iter().collect::<Array>().into())].into_iter())
+}
+
+/// Returns the text with top-level keys set.
+fn with_keys<'k>(text: &str, keys: impl Iterator<Item = (&'k str, Value)>) -> Result<String, Failure> {
+    let mut document: DocumentMut = text.parse().map_err(|error| Failure::BadInput(format!("{error}")))?;
+    for (key, value) in keys {
+        document.insert(key, Item::Value(value));
     }
     Ok(document.to_string())
 }
@@ -136,6 +169,24 @@ mod tests {
         assert_eq!(file.model.mass_kg[0], 0.3);
         assert_eq!(twice.matches("Measured by").count(), 1, "{twice}");
         assert!(twice.contains("mass_kg = 0.3 # ± 0.003"), "{twice}");
+    }
+
+    #[test]
+    fn reversed_axes_are_written_above_the_tables_and_reversed_again_if_they_were() {
+        let before = "kind = \"serial\"\nreverse_force_y = true # wired so\n\n[model]\nmass_kg = 0.2\n";
+        let both = MotorSet { first: true, second: true, are_arms: false };
+        let text = with_reversed_axes(before, both, [false, true]).unwrap();
+        let file = device::load(&Source::in_memory("a device", &text), haptic_backends::KINDS).unwrap();
+        assert_eq!(file.reversed.force, [true, false], "{text}");
+    }
+
+    #[test]
+    fn the_direction_of_a_reversed_arm_is_exchanged() {
+        let arm_2 = MotorSet { first: false, second: true, are_arms: true };
+        let text = with_reversed_arms("kind = \"haply-2diy\"\n", arm_2, [Rotation::Clockwise; 2]).unwrap();
+        let file = device::load(&Source::in_memory("a device", &text), haptic_backends::KINDS).unwrap();
+        let expected = [Rotation::Clockwise, Rotation::Anticlockwise];
+        assert_eq!(file.arms.motor_directions, Some(expected), "{text}");
     }
 
     #[test]
