@@ -228,6 +228,11 @@ pub trait Handshake: Send {
 
     /// Returns the step to take at `now`.
     fn step(&mut self, now: MonotonicNs) -> Step;
+
+    /// Returns what limits the device in use, as texts for the user; meaningful once the session is open.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// An open session with a device that is ready for commands.

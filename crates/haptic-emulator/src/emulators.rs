@@ -4,7 +4,7 @@
 use crate::handle::EmulatedHandle;
 use crate::interval::Interval;
 use crate::native::NativeTraits;
-use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard};
+use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard, OdriveFirmware};
 use haptic_backends::serial::HaplyVariant;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
 use haptic_wire::VERSION;
@@ -43,6 +43,8 @@ pub struct BoardOptions {
     pub variant: HaplyVariant,
     /// Handle displacement per radian of the motor, m (ODrive only).
     pub lever_m: f64,
+    /// Firmware of the board (ODrive only).
+    pub firmware: &'static OdriveFirmware,
 }
 
 /// All boards that can be emulated on a pseudo-terminal.
@@ -88,7 +90,7 @@ fn haply(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
 }
 
 fn odrive(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
-    Ok(Box::new(OdriveBoard::new(options.lever_m, handle(1, options)?)))
+    Ok(Box::new(OdriveBoard::new(options.firmware, options.lever_m, handle(1, options)?)))
 }
 
 fn handle(axes: u8, options: &BoardOptions) -> Result<EmulatedHandle, ModelError> {

@@ -6,6 +6,7 @@ use crate::direction::SharedDirector;
 use crate::emulators::{BoardOptions, EMULATORS, Emulator};
 use crate::gadget::Gadget;
 use crate::handle::EmulatedHandle;
+use crate::serial::OdriveFirmware;
 use crate::style::{OPEN_FFBOARD, Style};
 use crate::transport::uhid::Identity;
 use haptic_backends::serial::HaplyVariant;
@@ -280,6 +281,7 @@ impl Backend {
             emergency_stops: Vec::new(),
             variant: HaplyVariant::V3,
             lever_m: LEVER_M,
+            firmware: &OdriveFirmware::V0_5,
         }
     }
 

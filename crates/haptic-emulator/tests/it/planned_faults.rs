@@ -4,7 +4,7 @@ use haptic_backends::serial::HaplyVariant;
 use haptic_device::{DeviceModel, HandModel};
 use haptic_emulator::emulators::{BoardOptions, EMULATORS, Emulator};
 use haptic_emulator::planned_fault::{ActiveFaults, FaultKind};
-use haptic_emulator::serial::Board;
+use haptic_emulator::serial::{Board, OdriveFirmware};
 use haptic_wire::{Command, Decoder, Hello, Message, PerAxis, VERSION, WIRE_MAX, encode};
 
 /// A hand that moves at 0.1 m/s along both axes.
@@ -23,6 +23,7 @@ fn board(emulator: &Emulator) -> Box<dyn Board> {
         emergency_stops: Vec::new(),
         variant: HaplyVariant::V3,
         lever_m: 0.05,
+        firmware: &OdriveFirmware::V0_5,
     };
     (emulator.build)(&options).unwrap()
 }

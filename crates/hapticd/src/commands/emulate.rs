@@ -93,6 +93,7 @@ fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
         emergency_stops: arguments.emergency_stop.clone(),
         variant: arguments.variant,
         lever_m: arguments.lever_m,
+        firmware: arguments.firmware,
     };
     (emulator.build)(&options).map_err(|error| Failure::BadInput(format!("{name}: {error}")))
 }
