@@ -52,6 +52,8 @@ pub struct SerialDevice {
     sequence_read: u32,
     /// Faults up to the sample last read by the tick.
     faults_read: FaultCount,
+    /// Whether the last write failed because the port is gone, which the tick can notice before the reader thread does.
+    is_gone: bool,
     tx_links: RingReader<TxLink>,
     returned: RingWriter<TxLink>,
     stop: Arc<AtomicBool>,
@@ -94,6 +96,7 @@ impl SerialDevice {
             newest: Sample::default(),
             sequence_read: 0,
             faults_read: FaultCount::default(),
+            is_gone: false,
             tx_links,
             returned: return_writer,
             stop,
@@ -168,7 +171,10 @@ impl Device for SerialDevice {
         let sample = &self.newest;
         let fresh = sample.sequence != std::mem::replace(&mut self.sequence_read, sample.sequence);
         let unread = sample.faults.since(std::mem::replace(&mut self.faults_read, sample.faults));
+        self.is_gone &= !fresh;
         let health = match (sample.health, unread) {
+            // Otherwise, the loss would follow as a second fault.
+            (Health::Ready | Health::Stale, _) if self.is_gone => Health::Lost,
             (Health::Ready | Health::Stale, Some(code)) => Health::Faulted(code),
             (Health::Ready, None) if !fresh => Health::Stale,
             (health, _) => health,
@@ -185,7 +191,9 @@ impl Device for SerialDevice {
 
     /// Real-time: at most two non-blocking system calls.
     fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
-        self.send(effort)
+        let outcome = self.send(effort);
+        self.is_gone = matches!(outcome, WriteOutcome::Failed(WriteError::Os { .. }));
+        outcome
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {
