@@ -121,20 +121,21 @@ impl SerialDevice {
         let Some(TxLink { transmit, port }) = &mut self.tx_link else {
             return WriteOutcome::Failed(WriteError::NotConnected);
         };
-        let port = port.as_ref();
+        let (port, now) = (port.as_ref(), now());
+        self.monitor.record_attempt();
+        self.rest.realign(transmit.as_mut(), now);
         match self.rest.send(port) {
             Ok(true) => {}
             Ok(false) => return WriteOutcome::Busy,
             Err(error) => return failed(&error),
         }
-        let now = now();
         if !self.in_flight_limit.admits(effort, &self.monitor, now) {
             return WriteOutcome::Busy;
         }
         let (frame, verdict) = transmit.encode(effort, &self.newest, now);
         match port.write(frame.bytes()) {
             Ok(count) => {
-                self.rest = PartialFrame::after(frame, count);
+                self.rest = PartialFrame::after(frame, count, now);
                 self.in_flight_limit.record(effort, now);
                 verdict.map_or_else(WriteOutcome::Failed, |()| WriteOutcome::Written)
             }

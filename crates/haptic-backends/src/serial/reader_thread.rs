@@ -186,7 +186,7 @@ impl ReaderThread {
     fn watch_dead_man(&mut self, port: &Port) -> bool {
         let Some(dead_man) = &mut self.dead_man else { return true };
         if dead_man.is_running() {
-            dead_man.heartbeat(self.monitor.commands(), now());
+            dead_man.heartbeat(self.monitor.attempts(), now());
             return true;
         }
         let health = without_dead_man(self.newest.health);

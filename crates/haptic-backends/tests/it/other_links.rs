@@ -241,6 +241,30 @@ fn the_last_words_end_the_torques_of_a_haply_wherever_a_message_was_cut_short() 
 }
 
 #[test]
+fn a_haply_is_aligned_after_a_stall_within_a_message_whether_or_not_the_dead_man_process_wrote_meanwhile() {
+    let stop_frame = HaplyProtocol::new(HaplyVariant::V3, Arc::default()).dead_man_frame().unwrap();
+    let push = Vector2::new(1.0, 1.0);
+    for (received, stops) in (1..10).flat_map(|received| (0..4).map(move |stops| (received, stops))) {
+        let mut link = haply(HaplyVariant::V3);
+        link.run(200, push);
+        let pushed_n = link.board.force_n();
+        let (frame, _) = link.session.transmit.encode(Effort { force_n: push }, &link.newest, link.now);
+        let mut answers = replies_of(&mut link.board, &frame.bytes()[..received]);
+        (0..stops).for_each(|_| answers.extend(replies_of(&mut link.board, stop_frame.bytes())));
+        link.now = link.now.after(250 * MILLISECOND_NS);
+        let realign = link.session.transmit.realign_frame().unwrap();
+        answers.extend(replies_of(&mut link.board, realign.bytes()));
+        assert_eq!(link.board.force_n(), Vector2::zeros(), "{received} bytes, {stops} stop frames");
+        let (frame, _) = link.session.transmit.encode(Effort { force_n: push }, &link.newest, link.now);
+        answers.extend(replies_of(&mut link.board, frame.bytes()));
+        let again_n = link.board.force_n();
+        assert!((again_n - pushed_n).norm() < 0.1, "{received} bytes, {stops} stop frames: {again_n}");
+        link.receive(&answers);
+        assert_eq!(link.recover(70), 50, "{received} bytes, {stops} stop frames");
+    }
+}
+
+#[test]
 fn frames_lost_from_a_haply_are_counted() {
     let mut link = haply(HaplyVariant::V3);
     for tick in 0..5000 {
