@@ -122,11 +122,9 @@ impl Fault {
     }
 
     /// Whether this fault is of the same kind as `earlier` and therefore counts as its continuation. The faults of a
-    /// device are of as many kinds as there are codes. A force that was not sent because the device was lost belongs to
-    /// the loss, although it becomes the fault only when the device is back.
+    /// device are of as many kinds as there are codes.
     pub fn continues(&self, earlier: &Fault) -> bool {
         match (self, earlier) {
-            (Self::NotSent(WriteError::NotConnected), Self::Lost { .. }) => true,
             (Self::Device(now), Self::Device(before)) => std::mem::discriminant(now) == std::mem::discriminant(before),
             _ => std::mem::discriminant(self) == std::mem::discriminant(earlier),
         }

@@ -52,7 +52,8 @@ pub struct SerialDevice {
     sequence_read: u32,
     /// Faults up to the sample last read by the tick.
     faults_read: FaultCount,
-    /// Whether the last write failed because the port is gone, which the tick can notice before the reader thread does.
+    /// Whether the last write found no device, which the tick can notice before the reader thread does. Until a write
+    /// succeeds, the device counts as lost: the failed write would otherwise be a second fault beside the loss.
     is_gone: bool,
     tx_links: RingReader<TxLink>,
     returned: RingWriter<TxLink>,
@@ -172,9 +173,7 @@ impl Device for SerialDevice {
         let sample = &self.newest;
         let fresh = sample.sequence != std::mem::replace(&mut self.sequence_read, sample.sequence);
         let unread = sample.faults.since(std::mem::replace(&mut self.faults_read, sample.faults));
-        self.is_gone &= !fresh;
         let health = match (sample.health, unread) {
-            // Otherwise, the loss would follow as a second fault.
             (Health::Ready | Health::Stale, _) if self.is_gone => Health::Lost,
             (Health::Ready | Health::Stale, Some(code)) => Health::Faulted(code),
             (Health::Ready, None) if !fresh => Health::Stale,
@@ -193,7 +192,7 @@ impl Device for SerialDevice {
     /// Real-time: at most two non-blocking system calls.
     fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
         let outcome = self.send(effort);
-        self.is_gone = matches!(outcome, WriteOutcome::Failed(WriteError::Os { .. }));
+        self.is_gone = matches!(outcome, WriteOutcome::Failed(WriteError::Os { .. } | WriteError::NotConnected));
         outcome
     }
 

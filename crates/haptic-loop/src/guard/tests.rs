@@ -93,26 +93,6 @@ fn a_force_that_failed_to_go_out_is_the_next_ticks_fault() {
 }
 
 #[test]
-fn a_device_that_was_unplugged_and_is_back_is_one_fault() {
-    let gone = Validity::Faulted(Fault::Lost { silent_s: 0.1 });
-    let mut guard = engaged(&Safety::default());
-    let faults: Vec<_> = (0..3)
-        .filter_map(|_| {
-            let fault = guard.admit(&request(1.0), &HandReading { is_new: false, ..with(gone) }).fault;
-            guard.acknowledge(WriteOutcome::Failed(WriteError::NotConnected));
-            fault
-        })
-        .collect();
-    assert_eq!(faults, [Fault::Lost { silent_s: 0.1 }]);
-    assert_eq!(guard.admit(&request(1.0), &hand(0.0)), Admission { force_n: Vector2::zeros(), fault: None });
-    guard.acknowledge(WriteOutcome::Written);
-    guard.admit(&request(1.0), &hand(0.0));
-    guard.acknowledge(WriteOutcome::Failed(WriteError::NotConnected));
-    let again = guard.admit(&request(1.0), &hand(0.0)).fault;
-    assert_eq!(again, Some(Fault::NotSent(WriteError::NotConnected)), "a device that can be read but not written");
-}
-
-#[test]
 fn a_handle_that_moved_while_it_was_unplugged_leaves_no_debt() {
     let gone = Validity::Faulted(Fault::Lost { silent_s: 0.1 });
     let mut guard = guard(&bare());
