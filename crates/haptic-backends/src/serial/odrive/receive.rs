@@ -10,8 +10,9 @@ use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Interval between requests for the state, ns, because the feedback does not contain it. It is shorter than any
-/// watchdog time, so that a motor that is off is noticed as fast as its watchdog would switch it off.
+/// Interval between requests for the state, ns, because the feedback does not contain it; at most twice as long if an
+/// answer is due all the time. That is shorter than any watchdog time, so that a motor that is off is noticed as fast as
+/// its watchdog would switch it off.
 const REQUEST_EVERY_NS: u64 = 20_000_000;
 /// Interval between requests during a fault, ns.
 const REQUEST_IN_FAULT_EVERY_NS: u64 = 30_000_000;
@@ -121,7 +122,9 @@ impl OdriveReceiveHalf {
             return Some(bytes);
         }
         let every_ns = if self.fault.is_some() { REQUEST_IN_FAULT_EVERY_NS } else { REQUEST_EVERY_NS };
-        if self.requested_at.is_some_and(|before| now.since(before) < every_ns) {
+        // Some firmware discards an answer while it sends another, so a request waits until no answer is due.
+        let waited_ns = self.requested_at.map_or(u64::MAX, |before| now.since(before));
+        if waited_ns < every_ns || self.monitor.in_flight() > 0 && waited_ns < 2 * every_ns {
             return None;
         }
         if self.requested == Some(Request::Reason) {
