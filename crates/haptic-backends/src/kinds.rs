@@ -51,6 +51,8 @@ pub struct OpenContext {
     /// Priority of the real-time loop. Threads that serve a device have a lower priority, so that they never delay the
     /// loop.
     pub loop_priority: u8,
+    /// Speed limit of the handle, m/s. Limits of a device that take effect below it are reported.
+    pub max_speed_m_per_s: f64,
     /// Program and arguments that run [`crate::serial::dead_man::run_dead_man`]; `None` to run without a dead-man
     /// process.
     pub dead_man: Option<(PathBuf, Vec<String>)>,

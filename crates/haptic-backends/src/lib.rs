@@ -14,7 +14,7 @@
 //!
 //! let address = Address { port: Some("/dev/no-such-port".to_owned()), ..Address::default() };
 //! let config = DeviceConfig { kind: &SERIAL, address, ..DeviceConfig::default() };
-//! let context = OpenContext { loop_priority: 80, dead_man: None };
+//! let context = OpenContext { loop_priority: 80, max_speed_m_per_s: 3.0, dead_man: None };
 //! let backend = backend_of(config.kind).expect("serial boards have a backend");
 //! let error = backend.open(&config, &context).err().expect("there is no such port");
 //! assert!(error.to_string().starts_with("/dev/no-such-port does not exist"));

@@ -18,6 +18,8 @@ pub struct LinkMonitor {
     sent_at_ns: [AtomicU64; NUMBERS],
     next_sequence: AtomicU8,
     commands: AtomicU64,
+    /// Number of times the tick has tried to send a command.
+    attempts: AtomicU64,
     /// Number of commands answered or counted as lost.
     settled: AtomicU64,
     /// Minimum interval between two commands while the receiving thread resynchronises, ns; zero otherwise.
@@ -40,6 +42,7 @@ impl Default for LinkMonitor {
             sent_at_ns: [const { AtomicU64::new(NOT_SENT) }; NUMBERS],
             next_sequence: AtomicU8::new(0),
             commands: AtomicU64::new(0),
+            attempts: AtomicU64::new(0),
             settled: AtomicU64::new(0),
             hold_ns: AtomicU64::new(0),
             counters: Mutex::new(Counters { round_trips, frames_lost: 0, crc_errors: 0, reconnects: 0 }),
@@ -74,6 +77,18 @@ impl LinkMonitor {
     /// Number of commands sent so far.
     pub fn commands(&self) -> u64 {
         self.commands.load(Ordering::Acquire)
+    }
+
+    /// Records that the tick tries to send a command.
+    ///
+    /// Real-time: one atomic addition.
+    pub fn record_attempt(&self) {
+        self.attempts.fetch_add(1, Ordering::Release);
+    }
+
+    /// Number of times the tick has tried to send a command.
+    pub fn attempts(&self) -> u64 {
+        self.attempts.load(Ordering::Acquire)
     }
 
     /// Number of commands in flight: sent, but neither answered nor counted as lost.

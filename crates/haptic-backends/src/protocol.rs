@@ -228,6 +228,11 @@ pub trait Handshake: Send {
 
     /// Returns the step to take at `now`.
     fn step(&mut self, now: MonotonicNs) -> Step;
+
+    /// Returns what limits the device in use, as texts for the user; meaningful once the session is open.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// An open session with a device that is ready for commands.
@@ -259,6 +264,14 @@ pub trait TransmitHalf: Send {
 
     /// Returns the stop frame: the bytes that end all force.
     fn stop_frame(&mut self) -> TxBytes;
+
+    /// Returns bytes that end all force wherever a frame was cut short, and whether or not the dead-man process has
+    /// completed it since. `None` for a device without a dead-man process, whose frames only this process completes.
+    ///
+    /// Real-time: a short copy.
+    fn realign_frame(&mut self) -> Option<TxBytes> {
+        None
+    }
 }
 
 /// Result of handling received bytes.

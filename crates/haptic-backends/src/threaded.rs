@@ -232,6 +232,9 @@ pub struct ThreadedDevice {
     sequence: u32,
     /// Value of [`Sample::faults`] last read by the tick.
     faults_read: u32,
+    /// Whether the last write found no device. Until a write succeeds, the device counts as lost: the failed write would
+    /// otherwise be a second fault when the device is back.
+    is_gone: bool,
     is_closed: bool,
 }
 
@@ -298,6 +301,7 @@ impl ThreadedDevice {
             ended,
             sequence: 0,
             faults_read: 0,
+            is_gone: false,
             is_closed: false,
         })
     }
@@ -326,7 +330,7 @@ impl Device for ThreadedDevice {
         let newer = self.samples.read_if_new().copied();
         let is_new = newer.is_some();
         let sample = newer.unwrap_or_else(|| *self.samples.read());
-        let is_connected = self.shared.is_connected.load(Relaxed);
+        let is_connected = self.shared.is_connected.load(Relaxed) && !self.is_gone;
         let silence_ns = now.0.saturating_sub(self.shared.alive_ns.load(Relaxed));
         // The silence of a device that reports only changes means that nothing moved, as long as it accepts efforts.
         let is_confirmed = !sample.streams && sample.at_ns > 0 && silence_ns < PRESENT_NS;
@@ -352,7 +356,8 @@ impl Device for ThreadedDevice {
         let is_finite = (force_n.x.abs() + force_n.y.abs()).is_finite();
         self.efforts.publish(if is_finite { effort } else { Effort::zero() });
         self.sender.unpark();
-        match (is_finite, self.shared.is_connected.load(Relaxed)) {
+        self.is_gone = !self.shared.is_connected.load(Relaxed);
+        match (is_finite, !self.is_gone) {
             (_, false) => WriteOutcome::Failed(WriteError::NotConnected),
             (false, true) => WriteOutcome::Failed(WriteError::NotFinite),
             (true, true) if self.shared.is_blocked(self.busy_ns, now) => WriteOutcome::Busy,

@@ -4,7 +4,7 @@
 use crate::handle::EmulatedHandle;
 use crate::interval::Interval;
 use crate::native::NativeTraits;
-use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard};
+use crate::serial::{Board, HaplyBoard, NativeBoard, OdriveBoard, OdriveFirmware};
 use haptic_backends::serial::HaplyVariant;
 use haptic_device::config::ReversedAxes;
 use haptic_device::simulated::{DeviceModel, HandModel, ModelError};
@@ -46,6 +46,8 @@ pub struct BoardOptions {
     pub lever_m: f64,
     /// Axes, or arms of a Haply 2diy, whose motor or encoder is reversed.
     pub reversed: ReversedAxes,
+    /// Firmware of the board (ODrive only).
+    pub firmware: &'static OdriveFirmware,
 }
 
 /// All boards that can be emulated on a pseudo-terminal.
@@ -91,7 +93,7 @@ fn haply(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
 }
 
 fn odrive(options: &BoardOptions) -> Result<Box<dyn Board>, ModelError> {
-    Ok(Box::new(OdriveBoard::new(options.lever_m, handle(1, options)?)))
+    Ok(Box::new(OdriveBoard::new(options.firmware, options.lever_m, handle(1, options)?)))
 }
 
 fn handle(axes: u8, options: &BoardOptions) -> Result<EmulatedHandle, ModelError> {

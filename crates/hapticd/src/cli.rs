@@ -13,6 +13,7 @@ use haptic_device::config::ReversedAxes;
 use haptic_emulator::emulators::{EMULATORS, Emulator};
 use haptic_emulator::interval::Interval;
 use haptic_emulator::planned_fault::PlannedFault;
+use haptic_emulator::serial::OdriveFirmware;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 pub use values::FileType;
@@ -317,6 +318,9 @@ pub struct EmulateArguments {
         value_name = "METRES"
     )]
     pub lever_m: f64,
+    /// Firmware (odrive).
+    #[arg(long, value_parser = odrive_firmware(), default_value = OdriveFirmware::ALL[0].version)]
+    pub firmware: &'static OdriveFirmware,
     /// Report this major version of the protocol (native).
     #[arg(long, default_value = "1", value_name = "MAJOR", allow_negative_numbers = true)]
     pub protocol_version: u8,
@@ -391,6 +395,11 @@ fn emulator() -> impl TypedValueParser<Value = &'static Emulator> {
 fn haply_variant() -> impl TypedValueParser<Value = HaplyVariant> {
     PossibleValuesParser::new(HaplyVariant::ALL.map(|known| known.variant))
         .try_map(|name| HaplyVariant::by_name(&name).ok_or("no such variant"))
+}
+
+fn odrive_firmware() -> impl TypedValueParser<Value = &'static OdriveFirmware> {
+    PossibleValuesParser::new(OdriveFirmware::ALL.map(|known| known.version))
+        .try_map(|version| OdriveFirmware::by_version(&version).ok_or("no such firmware"))
 }
 
 /// Arguments of `identify`.

@@ -18,6 +18,7 @@ fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
     let settings = OdriveSettings {
         lever_m: config.lever_m,
         max_torque_n_m: config.model.max_force_n[0] * config.lever_m,
+        max_speed_m_per_s: context.max_speed_m_per_s,
         watchdog_s: config.watchdog_s.max(MIN_WATCHDOG_S),
         baud: line::baud(config),
     };

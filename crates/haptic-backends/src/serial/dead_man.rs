@@ -2,7 +2,8 @@
 //!
 //! A killed daemon cannot send a stop frame, and a board without a watchdog would hold its last torque indefinitely. A
 //! second process therefore shares the port and reads heartbeats from a pipe. Heartbeats are sent as long as the tick
-//! sends commands. If they stop, the second process sends the stop frame; if the pipe is closed, it sends the stop
+//! tries to send commands; on a line that accepts none, both processes would otherwise write as soon as it does, and their
+//! bytes would mix. If heartbeats stop, the second process sends the stop frame; if the pipe is closed, it sends the stop
 //! frame and ends.
 //!
 //! A [`DeadManSupervisor`] restarts a process that ends. Without it, the device gets no force.
@@ -49,8 +50,8 @@ pub struct DeadManProgram {
 pub struct DeadMan {
     process: Child,
     heartbeats: Option<ChildStdin>,
-    /// Number of commands sent by the tick up to the last heartbeat.
-    commands: u64,
+    /// Number of attempts of the tick to send a command up to the last heartbeat.
+    attempts: u64,
     /// Time of the last heartbeat.
     sent_at: MonotonicNs,
 }
@@ -70,14 +71,14 @@ impl DeadMan {
         if let Some(heartbeats) = &heartbeats {
             rustix::fs::fcntl_setfl(heartbeats, OFlags::NONBLOCK)?;
         }
-        Ok(Self { process, heartbeats, commands: 0, sent_at: MonotonicNs(0) })
+        Ok(Self { process, heartbeats, attempts: 0, sent_at: MonotonicNs(0) })
     }
 
-    /// Sends a heartbeat if the tick has sent a command since the last heartbeat and the minimum interval has passed.
-    /// `commands` is the number of commands sent so far. Not real-time: makes a system call.
-    pub fn heartbeat(&mut self, commands: u64, now: MonotonicNs) {
-        if commands != self.commands && now.since(self.sent_at) >= HEARTBEAT_EVERY_NS {
-            (self.commands, self.sent_at) = (commands, now);
+    /// Sends a heartbeat if the tick has tried to send a command since the last heartbeat and the minimum interval has
+    /// passed. `attempts` is the number of attempts so far. Not real-time: makes a system call.
+    pub fn heartbeat(&mut self, attempts: u64, now: MonotonicNs) {
+        if attempts != self.attempts && now.since(self.sent_at) >= HEARTBEAT_EVERY_NS {
+            (self.attempts, self.sent_at) = (attempts, now);
             self.send(HEARTBEAT);
         }
     }
@@ -128,9 +129,9 @@ impl DeadManSupervisor {
     }
 
     /// Sends a heartbeat, like [`DeadMan::heartbeat`].
-    pub fn heartbeat(&mut self, commands: u64, now: MonotonicNs) {
+    pub fn heartbeat(&mut self, attempts: u64, now: MonotonicNs) {
         if let Some(process) = &mut self.process {
-            process.heartbeat(commands, now);
+            process.heartbeat(attempts, now);
         }
     }
 

@@ -52,6 +52,9 @@ pub struct SerialDevice {
     sequence_read: u32,
     /// Faults up to the sample last read by the tick.
     faults_read: FaultCount,
+    /// Whether the last write found no device, which the tick can notice before the reader thread does. Until a write
+    /// succeeds, the device counts as lost: the failed write would otherwise be a second fault beside the loss.
+    is_gone: bool,
     tx_links: RingReader<TxLink>,
     returned: RingWriter<TxLink>,
     stop: Arc<AtomicBool>,
@@ -94,6 +97,7 @@ impl SerialDevice {
             newest: Sample::default(),
             sequence_read: 0,
             faults_read: FaultCount::default(),
+            is_gone: false,
             tx_links,
             returned: return_writer,
             stop,
@@ -118,20 +122,21 @@ impl SerialDevice {
         let Some(TxLink { transmit, port }) = &mut self.tx_link else {
             return WriteOutcome::Failed(WriteError::NotConnected);
         };
-        let port = port.as_ref();
+        let (port, now) = (port.as_ref(), now());
+        self.monitor.record_attempt();
+        self.rest.realign(transmit.as_mut(), now);
         match self.rest.send(port) {
             Ok(true) => {}
             Ok(false) => return WriteOutcome::Busy,
             Err(error) => return failed(&error),
         }
-        let now = now();
         if !self.in_flight_limit.admits(effort, &self.monitor, now) {
             return WriteOutcome::Busy;
         }
         let (frame, verdict) = transmit.encode(effort, &self.newest, now);
         match port.write(frame.bytes()) {
             Ok(count) => {
-                self.rest = PartialFrame::after(frame, count);
+                self.rest = PartialFrame::after(frame, count, now);
                 self.in_flight_limit.record(effort, now);
                 verdict.map_or_else(WriteOutcome::Failed, |()| WriteOutcome::Written)
             }
@@ -169,6 +174,7 @@ impl Device for SerialDevice {
         let fresh = sample.sequence != std::mem::replace(&mut self.sequence_read, sample.sequence);
         let unread = sample.faults.since(std::mem::replace(&mut self.faults_read, sample.faults));
         let health = match (sample.health, unread) {
+            (Health::Ready | Health::Stale, _) if self.is_gone => Health::Lost,
             (Health::Ready | Health::Stale, Some(code)) => Health::Faulted(code),
             (Health::Ready, None) if !fresh => Health::Stale,
             (health, _) => health,
@@ -185,7 +191,9 @@ impl Device for SerialDevice {
 
     /// Real-time: at most two non-blocking system calls.
     fn write(&mut self, effort: Effort, _now: MonotonicNs) -> WriteOutcome {
-        self.send(effort)
+        let outcome = self.send(effort);
+        self.is_gone = matches!(outcome, WriteOutcome::Failed(WriteError::Os { .. } | WriteError::NotConnected));
+        outcome
     }
 
     fn link_statistics(&self) -> Option<LinkStatistics> {

@@ -1,14 +1,17 @@
 //! An ODrive motor controller as a one-axis haptic device, using its ASCII protocol.
 //!
 //! The watchdog of an ODrive is off by default. Before switching the motor on, the handshake sets the watchdog time,
-//! enables the watchdog, limits torque and current, and reads these settings back. Every torque command feeds the
-//! watchdog. The lever converts motor turns to metres.
+//! enables the watchdog, limits the torque, and reads these settings back. Every torque command feeds the
+//! watchdog. The lever converts motor turns to metres. `docs/decisions/0014-odrive-settings.md` lists the settings that
+//! are changed and those that are only read.
 //!
 //! Every command carries a checksum, and so does its answer: `*` and the exclusive or of the bytes before it, in
 //! decimal notation. The ODrive ignores a command whose checksum is wrong. It accepts commands without one, so damage
 //! to the `*` and to the torque in one line passes; the torque limit then bounds the force.
 
+mod dialect;
 mod handshake;
+mod motor_limits;
 mod receive;
 mod transmit;
 
@@ -37,6 +40,8 @@ pub struct OdriveSettings {
     pub lever_m: f64,
     /// Largest torque that a command may set, N·m.
     pub max_torque_n_m: f64,
+    /// Largest speed of the handle in use, m/s. Limits of the ODrive that take effect below it are reported.
+    pub max_speed_m_per_s: f64,
     /// Watchdog time, s: the ODrive switches the motor off if no command arrives for this long.
     pub watchdog_s: f64,
     /// Line speed, bits per second; `None` for native USB.
@@ -49,11 +54,18 @@ impl OdriveSettings {
         self.lever_m * core::f64::consts::TAU
     }
 
+    /// Force at the handle for a torque of the motor, N.
+    fn force_n(&self, torque_n_m: f64) -> f64 {
+        torque_n_m / self.lever_m
+    }
+
     /// Returns the exchange rate that the line can carry, at most 1000 Hz. An exchange consists of about 25 bytes sent
-    /// and 28 bytes received.
+    /// and 28 bytes received. Requests for the state of the axis, 50 per second, are about as long.
     fn rate_hz(&self) -> f64 {
         const ANSWER_BITS: u32 = 280;
-        self.baud.map_or(1000.0, |baud| f64::from(baud / ANSWER_BITS).min(1000.0))
+        const REQUESTS_HZ: u32 = 50;
+        let rate_hz = |baud: u32| (baud / ANSWER_BITS).saturating_sub(REQUESTS_HZ).max(1);
+        self.baud.map_or(1000.0, |baud| f64::from(rate_hz(baud)).min(1000.0))
     }
 }
 
@@ -114,9 +126,14 @@ fn verified(line: &str) -> Option<&str> {
 /// Value of `current_state` for an axis whose motor is on and controlled.
 const CLOSED_LOOP: f64 = 8.0;
 
-/// Parses the number in an answer. Because of a wrong format string, some firmware versions append a `d` to integers.
+/// Parses the number or truth value in an answer. Because of a wrong format string, some firmware versions append a `d`
+/// to integers.
 fn number_in(line: &str) -> Option<f64> {
-    line.trim().trim_end_matches('d').parse().ok()
+    match line.trim() {
+        "true" | "True" => Some(1.0),
+        "false" | "False" => Some(0.0),
+        number => number.trim_end_matches('d').parse().ok(),
+    }
 }
 
 /// Collects bytes into lines. Drops the start of a line that is too long.

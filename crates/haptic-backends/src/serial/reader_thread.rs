@@ -81,6 +81,9 @@ impl SerialConnector {
         let session = run_handshake(&mut &port, handshake.as_mut(), stop)
             .map_err(|error| OpenError::System(error.to_string()).of(&name))?
             .map_err(|error| OpenError::from(error).of(&name))?;
+        for warning in handshake.warnings() {
+            tracing::warn!("{name}: {warning}");
+        }
         let OpenSession { identity, limits, transmit, receive } = *session;
         let dead_man = self.start_dead_man(&port);
         Ok(Connection { identity, limits, tx_link: TxLink { transmit, port: Arc::new(port) }, receive, dead_man })
@@ -183,7 +186,7 @@ impl ReaderThread {
     fn watch_dead_man(&mut self, port: &Port) -> bool {
         let Some(dead_man) = &mut self.dead_man else { return true };
         if dead_man.is_running() {
-            dead_man.heartbeat(self.monitor.commands(), now());
+            dead_man.heartbeat(self.monitor.attempts(), now());
             return true;
         }
         let health = without_dead_man(self.newest.health);

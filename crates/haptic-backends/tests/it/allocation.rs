@@ -8,7 +8,9 @@ use haptic_backends::serial::{
 use haptic_device::{Device, DeviceModel, Effort, MonotonicNs, Pantograph};
 use haptic_emulator::handle::EmulatedHandle;
 use haptic_emulator::native::NativeTraits;
-use haptic_emulator::serial::{Board, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, ServeOptions, serve};
+use haptic_emulator::serial::{
+    Board, HaplyBoard, LineFaults, NativeBoard, OdriveBoard, OdriveFirmware, ServeOptions, serve,
+};
 use haptic_realtime::clock::monotonic_ns;
 use haptic_testing::{allocator_calls_in, assert_no_allocator_calls};
 use nalgebra::Vector2;
@@ -108,8 +110,9 @@ fn a_board_on_a_bad_line_is_read_and_written_without_allocation() {
 
 #[test]
 fn an_odrive_on_a_bad_line_is_read_and_written_without_allocation() {
-    let settings = OdriveSettings { lever_m: 0.05, max_torque_n_m: 0.2, watchdog_s: 0.1, baud: None };
-    let board = || Box::new(OdriveBoard::new(0.05, body(1))) as Box<dyn Board>;
+    let settings =
+        OdriveSettings { lever_m: 0.05, max_torque_n_m: 0.2, max_speed_m_per_s: 3.0, watchdog_s: 0.1, baud: None };
+    let board = || Box::new(OdriveBoard::new(&OdriveFirmware::V0_5, 0.05, body(1))) as Box<dyn Board>;
     let found =
         allocations_on_a_line("odrive", FAULTS, board, |monitor| Box::new(OdriveProtocol::new(settings, monitor)));
     assert_eq!(found, 0);

@@ -5,7 +5,7 @@ use haptic_backends::hid::link::{HidLink, HidPort, Opened};
 use haptic_backends::hid::native::{self, NativeSettings};
 use haptic_backends::hid::report::Report;
 use haptic_backends::threaded::ThreadedDevice;
-use haptic_device::{Device, Effort, Health, MonotonicNs, Reading};
+use haptic_device::{Device, Effort, Health, MonotonicNs, Reading, WriteError, WriteOutcome};
 use haptic_emulator::gadget::Gadget;
 use haptic_realtime::clock::monotonic_ns;
 use haptic_wire::report::{decode_report, encode_report};
@@ -356,6 +356,31 @@ fn another_board_in_place_of_the_one_that_was_opened_is_refused() {
     assert!(board.hellos > 0 && !board.is_armed, "it was asked for its identity and is not left armed");
     drop(board);
     replug(&socket, *b"SCRIPTED", 3);
+    tick_until(&mut device, |reading| reading.health == Health::Ready);
+}
+
+/// The write that failed before would otherwise be a fault of its own.
+#[test]
+fn a_board_that_is_back_counts_as_lost_until_it_has_accepted_a_force() {
+    let socket = Socket::new(|_, _| Reaction::Usual);
+    let mut device = socket.open().unwrap();
+    tick_until(&mut device, |reading| reading.health == Health::Ready);
+    socket.board().plugged = None;
+    tick_until(&mut device, |reading| reading.health == Health::Lost);
+    let lost = WriteOutcome::Failed(WriteError::NotConnected);
+    let write = |device: &mut ThreadedDevice| device.write(Effort::zero(), MonotonicNs(monotonic_ns()));
+    assert_eq!(write(&mut device), lost);
+    replug(&socket, *b"SCRIPTED", 2);
+    wait_until(|| socket.board().is_armed);
+    // Long enough for the session to open.
+    for _ in 0..50 {
+        assert_eq!(device.read(MonotonicNs(monotonic_ns())).health, Health::Lost);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let start = Instant::now();
+    while write(&mut device) == lost {
+        assert!(start.elapsed() < TIMEOUT);
+    }
     tick_until(&mut device, |reading| reading.health == Health::Ready);
 }
 

@@ -5,6 +5,7 @@ mod hid_joystick;
 mod hid_layout;
 mod hid_native;
 mod native_link;
+mod odrive_link;
 mod other_links;
 mod serial_port;
 

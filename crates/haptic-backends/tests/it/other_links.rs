@@ -1,25 +1,25 @@
-//! Host and device of the Haply and ODrive protocols, connected directly: no port, no clock.
+//! Host and device of the Haply protocol, connected directly: no port, no clock. [`Link`] serves the tests of other
+//! protocols without sequence numbers as well.
 
 use haptic_backends::protocol::{HandshakeError, OpenSession, Protocol, Sample, Step};
 use haptic_backends::serial::in_flight_limit::InFlightLimit;
-use haptic_backends::serial::{HaplyProtocol, HaplyVariant, LinkMonitor, OdriveProtocol, OdriveSettings};
-use haptic_device::{DeviceModel, Effort, FaultCode, HandModel, Health, MonotonicNs};
+use haptic_backends::serial::{HaplyProtocol, HaplyVariant, LinkMonitor};
+use haptic_device::{DeviceModel, Effort, HandModel, Health, MonotonicNs};
 use haptic_emulator::handle::EmulatedHandle;
-use haptic_emulator::serial::{Board, HaplyBoard, OdriveBoard};
-use haptic_testing::Random;
+use haptic_emulator::serial::{Board, HaplyBoard};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-const MILLISECOND_NS: u64 = 1_000_000;
+pub const MILLISECOND_NS: u64 = 1_000_000;
 const VARIANTS: [HaplyVariant; 3] = [HaplyVariant::V3, HaplyVariant::V2, HaplyVariant::KIT];
 
-fn replies_of(board: &mut dyn Board, bytes: &[u8]) -> Vec<u8> {
+pub fn replies_of(board: &mut dyn Board, bytes: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
     board.receive(bytes, &mut answers);
     answers.concat()
 }
 
-fn run_handshake(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<OpenSession>, HandshakeError> {
+pub fn run_handshake(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<Box<OpenSession>, HandshakeError> {
     let mut handshake = protocol.start_handshake(MonotonicNs(0));
     for round in 0..20_000 {
         let now = MonotonicNs(round * MILLISECOND_NS);
@@ -34,29 +34,29 @@ fn run_handshake(protocol: &mut dyn Protocol, board: &mut dyn Board) -> Result<B
 }
 
 /// A host and a device after their handshake.
-struct Link<B> {
-    board: B,
-    session: Box<OpenSession>,
-    monitor: Arc<LinkMonitor>,
-    now: MonotonicNs,
-    newest: Sample,
-    limit: InFlightLimit,
+pub struct Link<B> {
+    pub board: B,
+    pub session: Box<OpenSession>,
+    pub monitor: Arc<LinkMonitor>,
+    pub now: MonotonicNs,
+    pub newest: Sample,
+    pub limit: InFlightLimit,
 }
 
 impl<B: Board> Link<B> {
-    fn new(mut board: B, make: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>) -> Self {
+    pub fn new(mut board: B, make: impl FnOnce(Arc<LinkMonitor>) -> Box<dyn Protocol>) -> Self {
         let monitor = Arc::new(LinkMonitor::default());
         let session = run_handshake(make(Arc::clone(&monitor)).as_mut(), &mut board).unwrap();
         Self::at_10_s(board, session, monitor)
     }
 
-    fn at_10_s(board: B, session: Box<OpenSession>, monitor: Arc<LinkMonitor>) -> Self {
+    pub fn at_10_s(board: B, session: Box<OpenSession>, monitor: Arc<LinkMonitor>) -> Self {
         let (now, newest) = (MonotonicNs(10_000 * MILLISECOND_NS), Sample::default());
         Self { board, session, monitor, now, newest, limit: InFlightLimit::new() }
     }
 
     /// Sends a command, if the link admits one now, and returns the answer of the board.
-    fn command(&mut self, force_n: Vector2<f64>) -> Vec<u8> {
+    pub fn command(&mut self, force_n: Vector2<f64>) -> Vec<u8> {
         let effort = Effort { force_n };
         if !self.limit.admits(effort, &self.monitor, self.now) {
             return Vec::new();
@@ -66,7 +66,7 @@ impl<B: Board> Link<B> {
         replies_of(&mut self.board, frame.bytes())
     }
 
-    fn exchange(&mut self, force_n: Vector2<f64>, is_lost: bool) {
+    pub fn exchange(&mut self, force_n: Vector2<f64>, is_lost: bool) {
         let answer = self.command(force_n);
         self.board.tick(&mut Vec::new());
         self.now = self.now.after(MILLISECOND_NS / 2);
@@ -74,17 +74,20 @@ impl<B: Board> Link<B> {
         self.now = self.now.after(MILLISECOND_NS / 2);
     }
 
-    fn receive(&mut self, bytes: &[u8]) {
-        let received = self.session.receive.receive(bytes, self.now);
+    pub fn receive(&mut self, bytes: &[u8]) {
+        let mut received = self.session.receive.receive(bytes, self.now);
         self.newest = received.sample.unwrap_or(self.newest);
-        if let Some(reply) = received.reply {
+        while let Some(reply) = received.reply {
             let answer = replies_of(&mut self.board, reply.bytes());
-            let received = self.session.receive.receive(&answer, self.now);
+            if answer.is_empty() {
+                break;
+            }
+            received = self.session.receive.receive(&answer, self.now);
             self.newest = received.sample.unwrap_or(self.newest);
         }
     }
 
-    fn run(&mut self, ticks: usize, force_n: Vector2<f64>) {
+    pub fn run(&mut self, ticks: usize, force_n: Vector2<f64>) {
         for _ in 0..ticks {
             self.exchange(force_n, false);
         }
@@ -92,7 +95,7 @@ impl<B: Board> Link<B> {
 
     /// Runs ticks without losses and returns how many of the last 50 brought a new sample. Fails if one of them seems
     /// younger than its command.
-    fn recover(&mut self, ticks: usize) -> usize {
+    pub fn recover(&mut self, ticks: usize) -> usize {
         self.run(ticks - 50, Vector2::zeros());
         let mut fresh = 0;
         for _ in 0..50 {
@@ -238,6 +241,30 @@ fn the_last_words_end_the_torques_of_a_haply_wherever_a_message_was_cut_short() 
 }
 
 #[test]
+fn a_haply_is_aligned_after_a_stall_within_a_message_whether_or_not_the_dead_man_process_wrote_meanwhile() {
+    let stop_frame = HaplyProtocol::new(HaplyVariant::V3, Arc::default()).dead_man_frame().unwrap();
+    let push = Vector2::new(1.0, 1.0);
+    for (received, stops) in (1..10).flat_map(|received| (0..4).map(move |stops| (received, stops))) {
+        let mut link = haply(HaplyVariant::V3);
+        link.run(200, push);
+        let pushed_n = link.board.force_n();
+        let (frame, _) = link.session.transmit.encode(Effort { force_n: push }, &link.newest, link.now);
+        let mut answers = replies_of(&mut link.board, &frame.bytes()[..received]);
+        (0..stops).for_each(|_| answers.extend(replies_of(&mut link.board, stop_frame.bytes())));
+        link.now = link.now.after(250 * MILLISECOND_NS);
+        let realign = link.session.transmit.realign_frame().unwrap();
+        answers.extend(replies_of(&mut link.board, realign.bytes()));
+        assert_eq!(link.board.force_n(), Vector2::zeros(), "{received} bytes, {stops} stop frames");
+        let (frame, _) = link.session.transmit.encode(Effort { force_n: push }, &link.newest, link.now);
+        answers.extend(replies_of(&mut link.board, frame.bytes()));
+        let again_n = link.board.force_n();
+        assert!((again_n - pushed_n).norm() < 0.1, "{received} bytes, {stops} stop frames: {again_n}");
+        link.receive(&answers);
+        assert_eq!(link.recover(70), 50, "{received} bytes, {stops} stop frames");
+    }
+}
+
+#[test]
 fn frames_lost_from_a_haply_are_counted() {
     let mut link = haply(HaplyVariant::V3);
     for tick in 0..5000 {
@@ -264,7 +291,7 @@ fn a_haply_is_back_after_a_stall_of_the_host_in_which_the_dead_man_process_sent_
 }
 
 /// Lets answers arrive twice, and others not at all, and expects the link to be in step again afterwards.
-fn lose_step_and_recover<B: Board>(mut link: Link<B>) {
+pub fn lose_step_and_recover<B: Board>(mut link: Link<B>) {
     link.run(200, Vector2::zeros());
     for _ in 0..3 {
         let answer = link.command(Vector2::zeros());
@@ -282,11 +309,6 @@ fn lose_step_and_recover<B: Board>(mut link: Link<B>) {
 #[test]
 fn answers_that_come_twice_or_not_at_all_bring_a_haply_out_of_step_only_for_a_moment() {
     lose_step_and_recover(haply(HaplyVariant::V3));
-}
-
-#[test]
-fn answers_that_come_twice_or_not_at_all_bring_an_odrive_out_of_step_only_for_a_moment() {
-    lose_step_and_recover(odrive());
 }
 
 #[test]
@@ -320,173 +342,4 @@ fn a_haply_that_sends_nothing_and_one_that_sends_garbage_are_distinguished() {
     assert!(matches!(rejection(b"what?\r\n"), HandshakeError::NotUnderstood { .. }));
     // Zeros after the board's number are angles of an arm that is far from home.
     assert!(matches!(rejection(&[5, 0, 0, 0, 0, 0, 0, 0, 0]), HandshakeError::NotHome { .. }));
-}
-
-const ODRIVE: OdriveSettings = OdriveSettings { lever_m: 0.02, max_torque_n_m: 0.08, watchdog_s: 0.05, baud: None };
-
-fn odrive_board() -> OdriveBoard {
-    let model = DeviceModel { coulomb_n: [0.0; 2], encoder_step_m: [0.0; 2], ..DeviceModel::default() };
-    OdriveBoard::new(0.02, EmulatedHandle::new(1, &model, None).unwrap())
-}
-
-fn odrive() -> Link<OdriveBoard> {
-    Link::new(odrive_board(), |monitor| Box::new(OdriveProtocol::new(ODRIVE, monitor)))
-}
-
-/// Returns a command or an answer of an ODrive with its checksum.
-fn with_checksum(text: &str) -> String {
-    format!("{text}*{}", text.bytes().fold(0, |checksum, byte| checksum ^ byte))
-}
-
-/// An ODrive that receives one command in place of another.
-struct Deafened {
-    board: OdriveBoard,
-    command: &'static str,
-    received: &'static str,
-}
-
-impl Board for Deafened {
-    fn receive(&mut self, bytes: &[u8], out: &mut Vec<Vec<u8>>) {
-        let (sent, received) = (with_checksum(self.command), with_checksum(self.received));
-        let text = String::from_utf8(bytes.to_vec()).unwrap().replace(&sent, &received);
-        self.board.receive(text.as_bytes(), out);
-    }
-    fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
-        self.board.tick(out);
-    }
-    fn host_left(&mut self) {}
-    fn force_n(&self) -> Vector2<f64> {
-        self.board.force_n()
-    }
-    fn handle(&self) -> &EmulatedHandle {
-        self.board.handle()
-    }
-    fn handle_mut(&mut self) -> &mut EmulatedHandle {
-        self.board.handle_mut()
-    }
-    fn next_event(&mut self) -> Option<String> {
-        self.board.next_event()
-    }
-}
-
-#[test]
-fn an_odrive_that_does_not_adopt_a_watchdog_or_a_limit_is_refused_with_the_remedy_and_its_motor_off() {
-    const TIME: &str = "w axis0.config.watchdog_timeout 0.05";
-    let cases = [
-        (TIME, "", "time is 0 s although 0.05 s were written; update its firmware"),
-        (TIME, "w axis0.config.watchdog_timeout 0.5", "write watchdog_s = 0.5"),
-        ("w axis0.config.enable_watchdog 1", "", "cannot be enabled; update its firmware"),
-        ("w axis0.motor.config.torque_lim 0.08", "", "torque limit is inf N·m although 0.0800 N·m were written"),
-        ("w axis0.motor.config.current_lim 2", "", "current limit is 10 A although 2.0000 A were written"),
-    ];
-    for (command, received, expected) in cases {
-        let mut board = Deafened { board: odrive_board(), command, received };
-        let mut protocol = OdriveProtocol::new(ODRIVE, Arc::new(LinkMonitor::default()));
-        let rejection =
-            run_handshake(&mut protocol, &mut board).err().expect("a controller that does not switch off was accepted");
-        assert!(rejection.to_string().contains(expected), "{rejection}");
-        assert!(
-            std::iter::from_fn(|| board.next_event()).all(|event| !event.contains("motor on")),
-            "after {command:?}"
-        );
-    }
-}
-
-#[test]
-fn a_late_answer_to_an_earlier_question_is_not_taken_for_the_watchdog_s() {
-    let mut board = odrive_board();
-    let mut handshake = OdriveProtocol::new(ODRIVE, Arc::new(LinkMonitor::default())).start_handshake(MonotonicNs(0));
-    for round in 0..5000 {
-        let now = MonotonicNs(round * MILLISECOND_NS);
-        match handshake.step(now) {
-            Step::Send(frame) => {
-                let is_timeout = String::from_utf8_lossy(frame.bytes()).contains("watchdog_timeout");
-                // The answer to the input mode is received again.
-                handshake.receive(if is_timeout { b"1*49\r\n" } else { b"" }, now);
-                handshake.receive(&replies_of(&mut board, frame.bytes()), now);
-            }
-            Step::Wait { .. } => board.tick(&mut Vec::new()),
-            Step::Done(_) => return,
-            Step::Failed(error) => panic!("{error}"),
-        }
-    }
-    panic!("neither done nor failed");
-}
-
-#[test]
-fn an_odrive_moves_the_handle_as_mechanics_says_over_its_lever() {
-    let mut link = odrive();
-    link.run(101, Vector2::new(0.2, 0.0));
-    let speed = 0.2 / 0.5 * (1.0 - (-0.5f64 * 0.1 / 0.1).exp());
-    let Sample { velocity_m_per_s, position_m, health, .. } = link.newest;
-    assert!((velocity_m_per_s.x - speed).abs() < 0.02 * speed, "{velocity_m_per_s}");
-    assert!(position_m.x > 0.0 && health == Health::Ready);
-    let statistics = link.monitor.statistics(1000.0);
-    assert_eq!((statistics.frames_lost, statistics.crc_errors), (0, 0));
-}
-
-#[test]
-fn an_odrive_s_watchdog_stops_the_motor_is_reported_and_the_motor_resumes() {
-    let mut link = odrive();
-    link.run(10, Vector2::new(0.5, 0.0));
-    assert_ne!(link.board.force_n(), Vector2::zeros());
-    (0..60).for_each(|_| link.board.tick(&mut Vec::new()));
-    assert_eq!(link.board.force_n(), Vector2::zeros());
-    let mut worst = Health::Ready;
-    for _ in 0..250 {
-        link.exchange(Vector2::zeros(), false);
-        worst = if link.newest.health == Health::Ready { worst } else { link.newest.health };
-    }
-    assert_eq!(worst, Health::Faulted(FaultCode::Device { code: 0, detail: 2048 }));
-    assert_eq!(link.newest.health, Health::Ready);
-    link.run(2, Vector2::new(0.5, 0.0));
-    assert_ne!(link.board.force_n(), Vector2::zeros());
-}
-
-/// Damages each byte with the given probability.
-fn damaged(bytes: &[u8], probability: f64, random: &mut Random) -> Vec<u8> {
-    let damage = |&byte: &u8| {
-        if random.between(0.0, 1.0) < probability { byte ^ (1 << random.index(8)) } else { byte }
-    };
-    bytes.iter().map(damage).collect()
-}
-
-#[test]
-fn on_a_line_that_damages_two_percent_of_the_bytes_an_odrive_never_exceeds_its_limit_and_hardly_gets_a_wrong_torque() {
-    let (mut link, mut random) = (odrive(), Random(7));
-    let (mut wrong, mut right, mut wrong_readings) = (0, 0, 0);
-    for _ in 0..100_000 {
-        let effort = Effort { force_n: Vector2::new(1.0, 0.0) };
-        let (frame, _) = link.session.transmit.encode(effort, &link.newest, link.now);
-        let answer = replies_of(&mut link.board, &damaged(frame.bytes(), 0.02, &mut random));
-        link.board.tick(&mut Vec::new());
-        let force_n = link.board.force_n().x;
-        assert!(force_n.abs() <= 4.0 + 1e-9, "{force_n} N");
-        wrong += u32::from(force_n != 0.0 && (force_n - 1.0).abs() > 1e-3);
-        right += u32::from((force_n - 1.0).abs() <= 1e-3);
-        link.now = link.now.after(MILLISECOND_NS);
-        let before_m = link.newest.position_m.x;
-        link.receive(&damaged(&answer, 0.02, &mut random));
-        let true_m = link.board.handle().true_state().position_m.x;
-        wrong_readings +=
-            u32::from(link.newest.position_m.x != before_m && (link.newest.position_m.x - true_m).abs() > 0.1);
-    }
-    assert!(right > 90_000, "{right} ticks with the right torque");
-    assert!(wrong < 200, "{wrong} ticks with a wrong torque");
-    assert!(wrong_readings < 200, "{wrong_readings} wrong readings");
-}
-
-#[test]
-fn before_the_first_tick_the_odrive_s_watchdog_is_fed_and_the_farewell_switches_the_motor_off() {
-    let mut link = odrive();
-    for _ in 0..20 {
-        (0..20).for_each(|_| link.board.tick(&mut Vec::new()));
-        link.receive(&[]);
-    }
-    link.run(2, Vector2::new(0.5, 0.0));
-    assert_eq!(link.newest.health, Health::Ready);
-    assert_ne!(link.board.force_n(), Vector2::zeros());
-    let frame = link.session.transmit.stop_frame();
-    replies_of(&mut link.board, frame.bytes());
-    assert_eq!(link.board.force_n(), Vector2::zeros());
 }

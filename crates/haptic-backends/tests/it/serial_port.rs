@@ -142,7 +142,10 @@ fn an_unplugged_device_is_lost_and_is_found_again_when_it_comes_back() {
     tick_until(&mut device, "it serves", |reading, _| reading.fresh);
     unplug.store(true, Ordering::Relaxed);
     tick_until(&mut device, "it is lost", |reading, _| reading.health == Health::Lost);
+    let mut before = WriteOutcome::Failed(WriteError::NotConnected);
     tick_until(&mut device, "it serves again", |reading, sent| {
+        let has_failed = matches!(std::mem::replace(&mut before, *sent), WriteOutcome::Failed(_));
+        assert!(!has_failed || reading.health == Health::Lost, "a failed write, and then {reading:?}");
         reading.fresh && reading.health == Health::Ready && *sent == WriteOutcome::Written
     });
     assert_eq!(device.link_statistics().unwrap().reconnects, 1);

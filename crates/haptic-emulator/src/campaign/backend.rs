@@ -6,6 +6,7 @@ use crate::direction::SharedDirector;
 use crate::emulators::{BoardOptions, EMULATORS, Emulator};
 use crate::gadget::Gadget;
 use crate::handle::EmulatedHandle;
+use crate::serial::OdriveFirmware;
 use crate::style::{OPEN_FFBOARD, Style};
 use crate::transport::uhid::Identity;
 use haptic_backends::serial::HaplyVariant;
@@ -282,6 +283,7 @@ impl Backend {
             variant: HaplyVariant::V3,
             lever_m: LEVER_M,
             reversed: ReversedAxes::default(),
+            firmware: &OdriveFirmware::V0_5,
         }
     }
 

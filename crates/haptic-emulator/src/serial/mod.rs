@@ -15,7 +15,7 @@ mod trace;
 pub use faults::LineFaults;
 pub use haply::HaplyBoard;
 pub use native::NativeBoard;
-pub use odrive::OdriveBoard;
+pub use odrive::{OdriveBoard, OdriveFirmware};
 pub use server::{ServeOptions, serve};
 
 use crate::handle::EmulatedHandle;

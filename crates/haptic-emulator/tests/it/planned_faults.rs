@@ -5,7 +5,7 @@ use haptic_device::config::ReversedAxes;
 use haptic_device::{DeviceModel, HandModel};
 use haptic_emulator::emulators::{BoardOptions, EMULATORS, Emulator};
 use haptic_emulator::planned_fault::{ActiveFaults, FaultKind};
-use haptic_emulator::serial::Board;
+use haptic_emulator::serial::{Board, OdriveFirmware};
 use haptic_wire::{Command, Decoder, Hello, Message, PerAxis, VERSION, WIRE_MAX, encode};
 
 /// A hand that moves at 0.1 m/s along both axes.
@@ -25,6 +25,7 @@ fn board(emulator: &Emulator) -> Box<dyn Board> {
         variant: HaplyVariant::V3,
         lever_m: 0.05,
         reversed: ReversedAxes::default(),
+        firmware: &OdriveFirmware::V0_5,
     };
     (emulator.build)(&options).unwrap()
 }

@@ -94,6 +94,7 @@ fn board(arguments: &EmulateArguments) -> Result<Box<dyn Board>, Failure> {
         variant: arguments.variant,
         lever_m: arguments.lever_m,
         reversed: arguments.reversed_axes(),
+        firmware: arguments.firmware,
     };
     (emulator.build)(&options).map_err(|error| Failure::BadInput(format!("{name}: {error}")))
 }

@@ -15,7 +15,11 @@ use std::path::PathBuf;
 /// file.
 pub fn open(setup: &Setup) -> Result<Box<dyn Device>, Failure> {
     let Some(backend) = backend_of(setup.device.kind) else { return Ok(setup.simulated_device()?) };
-    let context = OpenContext { loop_priority: setup.profile.realtime.priority, dead_man: dead_man() };
+    let context = OpenContext {
+        loop_priority: setup.profile.realtime.priority,
+        max_speed_m_per_s: setup.profile.safety.limits(false).max_speed_m_per_s,
+        dead_man: dead_man(),
+    };
     backend
         .open(&setup.device, &context)
         .map_err(|error| Failure::Runtime(format!("{}: {error}", setup.profile.device.name)))

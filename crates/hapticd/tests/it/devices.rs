@@ -79,6 +79,22 @@ fn every_emulated_device_is_driven_and_closed() {
     }
 }
 
+/// The limits of the ODrive are those of its firmware after the configuration was erased.
+#[test]
+fn a_run_on_an_odrive_reports_what_its_limits_reduce_before_the_force_is_on() {
+    for firmware in ["0.5", "0.6"] {
+        let mut bench = Bench::new("odrive", &["--firmware", firmware]);
+        bench.device("odrive", "lever_m = 0.05\n[model]\nmax_force_n = 4.0");
+        let (_, log) = bench.summary("0.4");
+        let warning = "its velocity limit of 2 turns/s reduces a force of 4.00 N along the motion above 0.25 m/s (to zero at \
+                       0.63 m/s) and switches the motor off at 0.75 m/s; for 3 m/s, set \
+                       axis0.controller.config.vel_limit to 10.8";
+        let at = |text: &str| log.find(text).unwrap_or_else(|| panic!("no {text:?} in {log}"));
+        assert!(at(warning) < at("Running scene"), "{log}");
+        bench.wait_for("motor on, torque zero");
+    }
+}
+
 #[test]
 fn a_bad_line_keeps_running_stays_passive_and_is_counted() {
     let faults = ["--drop", "0.01", "--garbage", "0.005", "--delay-ms", "2", "--seconds", "6"];

@@ -50,4 +50,8 @@ impl TransmitHalf for HaplyTransmitHalf {
     fn stop_frame(&mut self) -> TxBytes {
         stop(&self.variant)
     }
+
+    fn realign_frame(&mut self) -> Option<TxBytes> {
+        Some(self.stop_frame())
+    }
 }

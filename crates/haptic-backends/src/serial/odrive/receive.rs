@@ -1,6 +1,8 @@
-//! Receive half: converts turns to metres, and periodically requests the errors and the state of the ODrive.
+//! Receive half: converts turns to metres, and periodically requests the state of the axis. If the motor is off, it
+//! requests the reason and then switches the motor on again.
 
-use super::{CLOSED_LOOP, Lines, OdriveSettings, append_command, commands, number_in, take_control, verified};
+use super::dialect::Dialect;
+use super::{CLOSED_LOOP, Lines, OdriveSettings, append_command, number_in, take_control, verified};
 use crate::link_monitor::LinkMonitor;
 use crate::protocol::{ReceiveHalf, Received, Sample, TxBytes};
 use crate::serial::ordered::OrderedAnswers;
@@ -8,23 +10,28 @@ use haptic_device::{FaultCode, Health, MonotonicNs};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
-/// Interval between requests, ns. The requests alternate between axis errors and axis state, because the feedback
-/// contains neither.
-const REQUEST_EVERY_NS: u64 = 100_000_000;
+/// Interval between requests for the state, ns, because the feedback does not contain it; at most twice as long if an
+/// answer is due all the time. That is shorter than any watchdog time, so that a motor that is off is noticed as fast as
+/// its watchdog would switch it off.
+const REQUEST_EVERY_NS: u64 = 20_000_000;
 /// Interval between requests during a fault, ns.
 const REQUEST_IN_FAULT_EVERY_NS: u64 = 30_000_000;
 
 /// A request to the ODrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
-    Error,
+    /// State of the axis.
     State,
+    /// What switched the motor off.
+    Reason,
+    /// To switch the motor on; the answer is what still keeps it off.
     TakeControl,
 }
 
 /// Receive half of a session.
 pub struct OdriveReceiveHalf {
     m_per_turn: f64,
+    dialect: &'static Dialect,
     monitor: Arc<LinkMonitor>,
     answers: OrderedAnswers,
     lines: Lines,
@@ -41,16 +48,17 @@ pub struct OdriveReceiveHalf {
 
 impl OdriveReceiveHalf {
     /// Creates the receive half of a new session.
-    pub fn new(settings: &OdriveSettings, monitor: Arc<LinkMonitor>) -> Self {
+    pub(super) fn new(settings: &OdriveSettings, dialect: &'static Dialect, monitor: Arc<LinkMonitor>) -> Self {
         Self {
             m_per_turn: settings.m_per_turn(),
+            dialect,
             answers: OrderedAnswers::new(Arc::clone(&monitor)),
             commands_before: monitor.commands(),
             monitor,
             lines: Lines::default(),
             newest: Sample::default(),
             requested_at: None,
-            next: Request::Error,
+            next: Request::State,
             requested: None,
             fault: None,
         }
@@ -82,17 +90,17 @@ impl OdriveReceiveHalf {
 
     fn on_answer(&mut self, number: f64) -> Option<Sample> {
         match (self.requested.take()?, number) {
-            (Request::State, CLOSED_LOOP) => (self.fault, self.next) = (None, Request::Error),
+            (Request::State, CLOSED_LOOP) => (self.fault, self.next) = (None, Request::State),
             (Request::State, _) => {
-                self.fault.get_or_insert(FaultCode::Disarmed);
-                // Taking control would clear the error, so the error is requested first.
-                self.next = Request::Error;
+                // Taking control would clear the reason, so it is requested first, and at once.
+                (self.next, self.requested_at) = (Request::Reason, None);
             }
             (Request::TakeControl, 0.0) => self.next = Request::State,
-            (Request::Error, 0.0) => {
-                self.next = if self.fault.is_some() { Request::TakeControl } else { Request::State }
+            (Request::Reason, 0.0) => {
+                self.fault.get_or_insert(FaultCode::Disarmed);
+                self.next = Request::TakeControl;
             }
-            (Request::Error | Request::TakeControl, error) => {
+            (Request::Reason | Request::TakeControl, error) => {
                 self.fault = Some(FaultCode::Device { code: 0, detail: error as u32 });
                 self.next = Request::TakeControl;
             }
@@ -108,24 +116,32 @@ impl OdriveReceiveHalf {
     /// Returns the next request if one is due. Until the tick sends its first command, zero torque is sent instead,
     /// which feeds the watchdog.
     fn request(&mut self, now: MonotonicNs) -> Option<TxBytes> {
+        let mut bytes = TxBytes::EMPTY;
         if self.monitor.commands() == self.commands_before {
-            return Some(commands(&["u 0"]));
+            append_command(&mut bytes, format_args!("u 0"));
+            return Some(bytes);
         }
         let every_ns = if self.fault.is_some() { REQUEST_IN_FAULT_EVERY_NS } else { REQUEST_EVERY_NS };
-        let is_due = self.requested_at.is_none_or(|before| now.since(before) >= every_ns);
-        is_due.then(|| {
-            self.requested_at = Some(now);
-            self.requested = Some(self.next);
-            match self.next {
-                Request::State => commands(&["r axis0.current_state"]),
-                Request::Error => commands(&["r axis0.error"]),
-                Request::TakeControl => {
-                    let mut bytes = take_control();
-                    append_command(&mut bytes, format_args!("r axis0.error"));
-                    bytes
-                }
+        // Some firmware discards an answer while it sends another, so a request waits until no answer is due.
+        let waited_ns = self.requested_at.map_or(u64::MAX, |before| now.since(before));
+        if waited_ns < every_ns || self.monitor.in_flight() > 0 && waited_ns < 2 * every_ns {
+            return None;
+        }
+        if self.requested == Some(Request::Reason) {
+            // The answer was lost. The reason is not known, but that the motor is off is.
+            self.fault.get_or_insert(FaultCode::Disarmed);
+        }
+        (self.requested_at, self.requested) = (Some(now), Some(self.next));
+        let property = match self.next {
+            Request::State => "axis0.current_state",
+            Request::Reason => self.dialect.disarm_reason,
+            Request::TakeControl => {
+                bytes = take_control();
+                self.dialect.errors
             }
-        })
+        };
+        append_command(&mut bytes, format_args!("r {property}"));
+        Some(bytes)
     }
 }
 
