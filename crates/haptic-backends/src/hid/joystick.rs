@@ -13,7 +13,9 @@ use super::layout::{LayoutError, PidLayout};
 use super::link::{HidLink, HidPort, Opened};
 use crate::open_error::OpenError;
 use crate::scale::{AxisScale, encoder_step_m, limits};
-use crate::threaded::{Connection, Connector, Received, Receiver, SendOutcome, ThreadedDevice, Transmitter};
+use crate::threaded::{
+    Connection, Connector, Received, Receiver, ReportChange, SendOutcome, ThreadedDevice, Transmitter,
+};
 use arm::{arm, send_command};
 use effort_stream::{Act, EffortStream};
 use haptic_device::{FaultCode, Identity, KindSpec, MAX_AXES};
@@ -173,6 +175,7 @@ impl JoystickConnector {
             actuators_enabled: layout.actuators_enabled.clone(),
             scales: self.scales.clone(),
             are_actuators_off: false,
+            newest: InputReport::default(),
         };
         let sending =
             JoystickSender { link: writing, code: self.code.clone(), stream: EffortStream::new(blocks, interval_ns) };
@@ -220,11 +223,13 @@ struct JoystickReceiver {
     scales: Vec<AxisScale>,
     /// Whether a switch on the device, or the device itself, has cut the motor power. Many devices never report this.
     are_actuators_off: bool,
+    /// Newest report with the axes.
+    newest: InputReport,
 }
 
 impl Receiver for JoystickReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
-        let mut bytes = [0; 256];
+        let mut bytes = [0; MAX_INPUT_BYTES];
         let length = self.link.read(&mut bytes, wait)?;
         Ok(if length == 0 { Received::Nothing } else { self.interpret(&bytes[..length]) })
     }
@@ -236,7 +241,7 @@ impl JoystickReceiver {
         let has_switched = self.update_actuators(bytes);
         let fault = self.are_actuators_off.then_some(FaultCode::Disarmed);
         match self.position_m(bytes) {
-            Some(position_m) => Received::Position(position_m, fault),
+            Some(position_m) => Received::Position(position_m, fault, self.newest.replace(bytes, &self.axes)),
             None if has_switched => Received::Condition(fault),
             None => Received::Nothing,
         }
@@ -257,6 +262,42 @@ impl JoystickReceiver {
             position_m[axis] = scale.position_m(field.get(content(field, bytes)?) as f64);
         }
         Some(position_m)
+    }
+}
+
+/// Maximum number of bytes that are read of an input report; the rest is cut off.
+const MAX_INPUT_BYTES: usize = 256;
+
+/// The whole of an input report, to be compared with the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct InputReport {
+    bytes: [u8; MAX_INPUT_BYTES],
+    length: usize,
+}
+
+impl Default for InputReport {
+    fn default() -> Self {
+        Self { bytes: [0; MAX_INPUT_BYTES], length: 0 }
+    }
+}
+
+impl InputReport {
+    /// Stores a newer report and returns its difference to the previous one.
+    fn replace(&mut self, bytes: &[u8], axes: &[Field]) -> ReportChange {
+        let mut newer = Self { length: bytes.len(), ..Self::default() };
+        newer.bytes[..bytes.len()].copy_from_slice(bytes);
+        let before = std::mem::replace(self, newer);
+        match before {
+            before if before == newer => ReportChange::Nothing,
+            before if before.without(axes) == newer.without(axes) => ReportChange::Axes,
+            _ => ReportChange::Others,
+        }
+    }
+
+    fn without(mut self, axes: &[Field]) -> Self {
+        let id_bytes = |field: &Field| usize::from(field.report_id != 0);
+        axes.iter().for_each(|field| field.put(&mut self.bytes[id_bytes(field)..], 0));
+        self
     }
 }
 
@@ -286,12 +327,13 @@ mod tests {
             actuators_enabled: Some(Field { report_id: state_id, ..field(state_at, 1, (0, 1)) }),
             scales: vec![AxisScale { m_per_count: 0.001, ..AxisScale::default() }],
             are_actuators_off: false,
+            newest: InputReport::default(),
         }
     }
 
     #[test]
     fn axes_are_read_from_a_report_that_also_has_the_state_of_the_motors() {
-        let at = |x_m: f64, fault: Option<FaultCode>| Received::Position(Vector2::new(x_m, 0.0), fault);
+        let at = |x_m: f64, fault| Received::Position(Vector2::new(x_m, 0.0), fault, ReportChange::Others);
         let mut without_ids = wheel(0, 0);
         assert_eq!(without_ids.interpret(&[10, 1]), at(0.01, None));
         assert_eq!(without_ids.interpret(&[20, 0]), at(0.02, Some(FaultCode::Disarmed)));
@@ -305,12 +347,25 @@ mod tests {
         let mut wheel = wheel(1, 2);
         let off = Some(FaultCode::Disarmed);
         assert_eq!(wheel.interpret(&[2, 0]), Received::Condition(off));
-        for _ in 0..3 {
-            assert_eq!(wheel.interpret(&[1, 10]), Received::Position(Vector2::new(0.01, 0.0), off));
+        let at_ten = |fault, change| Received::Position(Vector2::new(0.01, 0.0), fault, change);
+        for change in [ReportChange::Others, ReportChange::Nothing, ReportChange::Nothing] {
+            assert_eq!(wheel.interpret(&[1, 10]), at_ten(off, change));
             assert_eq!(wheel.interpret(&[2, 0]), Received::Nothing);
         }
         assert_eq!(wheel.interpret(&[2, 1]), Received::Condition(None));
-        assert_eq!(wheel.interpret(&[1, 10]), Received::Position(Vector2::new(0.01, 0.0), None));
+        assert_eq!(wheel.interpret(&[1, 10]), at_ten(None, ReportChange::Nothing));
+    }
+
+    #[test]
+    fn a_report_is_compared_with_the_previous_one_as_a_whole() {
+        let axes = wheel(1, 2).axes;
+        let mut newest = InputReport::default();
+        let mut change = |bytes: &[u8]| newest.replace(bytes, &axes);
+        assert_eq!(change(&[1, 10, 7]), ReportChange::Others);
+        assert_eq!(change(&[1, 10, 7]), ReportChange::Nothing);
+        assert_eq!(change(&[1, 11, 7]), ReportChange::Axes);
+        assert_eq!(change(&[1, 11, 8]), ReportChange::Others);
+        assert_eq!(change(&[1, 11, 8, 0]), ReportChange::Others);
     }
 
     #[test]
