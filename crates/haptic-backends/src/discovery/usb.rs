@@ -79,10 +79,9 @@ fn below(root: &Path, node: &Path) -> PathBuf {
 /// Returns the reason no backend can drive a joystick; `None` for devices that are not joysticks, such as keyboards and
 /// mice.
 fn problem(info: &HidrawInfo) -> Option<String> {
-    let find = |axes| PidLayout::find(&info.descriptor, axes);
-    match find(2).or_else(|_| find(1)).err()? {
+    match PidLayout::find_most(&info.descriptor).err()? {
         LayoutError::NoForceFeedback if !is_joystick(&info.descriptor) => None,
-        LayoutError::NoAxis { .. } | LayoutError::Descriptor(_) => None,
+        LayoutError::NoAxis | LayoutError::Descriptor(_) => None,
         error => Some(error.to_string()),
     }
 }

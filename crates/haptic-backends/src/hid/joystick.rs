@@ -7,10 +7,11 @@
 mod arm;
 mod effort_stream;
 
-use super::field::Field;
+use super::field::{CENTIMETRE, DEGREE, Field, INCH, RADIAN};
 use super::force::{ForceScale, PidEncoder};
 use super::layout::{LayoutError, PidLayout};
 use super::link::{HidLink, HidPort, Opened};
+use super::usages::is_axis;
 use crate::open_error::OpenError;
 use crate::scale::{AxisScale, encoder_step_m, limits};
 use crate::threaded::{
@@ -21,6 +22,7 @@ use effort_stream::{Act, EffortStream};
 use haptic_device::{FaultCode, Identity, KindSpec, MAX_AXES};
 use nalgebra::Vector2;
 use std::io;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -41,7 +43,7 @@ pub struct JoystickSettings {
 }
 
 /// Travel assumed if neither the device file nor the descriptor specifies it, m; typical of a joystick.
-const ASSUMED_TRAVEL_M: f64 = 0.1;
+pub(super) const ASSUMED_TRAVEL_M: f64 = 0.1;
 
 impl JoystickSettings {
     /// Returns the scale of an axis with the given range of counts. `described_m` is the travel given in the
@@ -58,15 +60,12 @@ impl JoystickSettings {
     }
 }
 
+/// Range of a travel at the handle that a device can have, m.
+const POSSIBLE_TRAVEL_M: RangeInclusive<f64> = 1e-3..=10.0;
+
 /// Returns the travel of an axis according to its descriptor, m: a length, or an angle times the lever. `None` if the
-/// descriptor gives neither.
-fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
-    // Units as the specification encodes them: the low nibble is the system of units, and the next one is the exponent
-    // of the length or angle.
-    const CENTIMETRE: u32 = 0x11;
-    const RADIAN: u32 = 0x12;
-    const INCH: u32 = 0x13;
-    const DEGREE: u32 = 0x14;
+/// descriptor gives neither, or only with the unit or range of another control, which some descriptors leave standing.
+pub(super) fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     let (from, to) = field.physical;
     let span = (to - from) as f64 * libm::pow(10.0, f64::from(field.exponent));
     let metres = match field.unit {
@@ -76,7 +75,8 @@ fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
         DEGREE => span.to_radians() * lever_m,
         _ => return None,
     };
-    (metres > 0.0 && metres.is_finite()).then_some(metres)
+    let is_own = [field.unit_of, field.physical_of].iter().all(|first| first.is_none_or(is_axis));
+    (is_own && POSSIBLE_TRAVEL_M.contains(&metres)).then_some(metres)
 }
 
 /// Device kind of joysticks with HID force feedback.
@@ -312,7 +312,11 @@ fn content<'a>(field: &Field, bytes: &'a [u8]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hid::field::Usage;
     use crate::hid::link::tests::NoLink;
+    use crate::hid::usages::X;
+
+    const HAT: Usage = Usage::new(1, 0x39);
 
     const MS: u64 = 1_000_000;
 
@@ -385,5 +389,20 @@ mod tests {
         let slider = Field { physical: (0, 80), unit: 0x11, exponent: -1, ..wheel.clone() };
         assert!((described_travel_m(&slider, 0.15).unwrap() - 0.08).abs() < 1e-12);
         assert_eq!(described_travel_m(&Field { unit: 0, ..wheel }, 0.15), None);
+    }
+
+    #[test]
+    fn a_unit_left_standing_by_a_hat_is_not_that_of_the_axis() {
+        let own = Field {
+            physical: (0, 315),
+            unit: 0x14,
+            unit_of: Some(X),
+            physical_of: Some(X),
+            ..super::super::field::tests::field(0, 16, (0, 65535))
+        };
+        assert!(described_travel_m(&own, 0.05).is_some());
+        let of_hat = Field { unit_of: Some(HAT), ..own.clone() };
+        assert_eq!(described_travel_m(&of_hat, 0.05), None);
+        assert_eq!(described_travel_m(&Field { physical_of: Some(HAT), ..own }, 0.05), None);
     }
 }

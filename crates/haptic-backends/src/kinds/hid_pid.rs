@@ -16,8 +16,8 @@ fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
 
 fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
     let Candidate::Hid(info) = candidate else { return None };
-    let find = |axes| PidLayout::find(&info.descriptor, axes).map(|layout| (axes, layout));
-    let (axes, layout) = find(2).or_else(|_| find(1)).ok()?;
+    let layout = PidLayout::find_most(&info.descriptor).ok()?;
+    let axes = layout.axes.len();
     let capabilities = format!("{}, {:.0} Hz", layout.capabilities(), rate_hz(info.interval_ns, axes));
     Some(Recognised { axes: Some(axes), capabilities })
 }

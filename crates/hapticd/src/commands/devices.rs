@@ -1,6 +1,6 @@
-//! `hapticd devices`: lists connected devices and their backends.
+//! `hapticd devices`: lists connected devices and their backends, or reads a report descriptor ([`descriptor`]).
 
-use super::{print_json, print_line};
+use super::{descriptor, print_json, print_line};
 use crate::cli::DevicesArguments;
 use crate::failure::Failure;
 use haptic_backends::BACKENDS;
@@ -17,8 +17,11 @@ struct Devices {
 /// Runs the command.
 ///
 /// # Errors
-/// If the output cannot be written.
+/// If the output cannot be written, or the report descriptor cannot be read.
 pub fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.descriptor {
+        return descriptor::describe(file, arguments.json);
+    }
     let devices = found();
     if arguments.json {
         return print_json(&Devices { devices });
