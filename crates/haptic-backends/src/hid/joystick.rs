@@ -65,7 +65,7 @@ const POSSIBLE_TRAVEL_M: RangeInclusive<f64> = 1e-3..=10.0;
 
 /// Returns the travel of an axis according to its descriptor, m: a length, or an angle times the lever. `None` if the
 /// descriptor gives neither, or only with the unit or range of another control, which some descriptors leave standing.
-pub(super) fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
+pub(crate) fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     let (from, to) = field.physical;
     let span = (to - from) as f64 * libm::pow(10.0, f64::from(field.exponent));
     let metres = match field.unit {

@@ -33,7 +33,7 @@ pub fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
 }
 
 fn describe(found: &Found) -> String {
-    let Found { port, serial_number, name, usb, backend, axes, capabilities, missing } = found;
+    let Found { port, serial_number, name, usb, backend, axes, capabilities, unknown, missing } = found;
     let mut text = format!("{port}: {name} ({usb}), serial number {}", or_none(serial_number));
     let axes = axes.map(|axes| if axes == 1 { "one axis".to_owned() } else { format!("{axes} axes") });
     let abilities: Vec<String> =
@@ -52,6 +52,9 @@ fn describe(found: &Found) -> String {
             let device = about.split(':').next().unwrap_or(about);
             text += &format!("; if it is a {device}, write kind = \"{name}\"");
         }
+    }
+    for question in unknown {
+        text += &format!("\n    not known: {question}");
     }
     for problem in missing {
         text += &format!("\n    missing: {problem}");
