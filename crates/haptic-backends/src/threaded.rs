@@ -8,7 +8,7 @@
 //! and a device that is closed or dropped is always disabled.
 
 mod receiving;
-mod reporting_mode;
+pub(crate) mod reporting_mode;
 mod sending;
 
 use crate::link_monitor::LinkMonitor;

@@ -151,7 +151,7 @@ impl Gadget {
         let report = match &mut self.firmware {
             Firmware::Joystick(joystick, _) => {
                 let position = self.handle.encoder_m() / TRAVEL_M;
-                Some(joystick.input([position.x, -position.y]))
+                joystick.input([position.x, -position.y], now_us)
             }
             Firmware::Native(board) => board.take_fault().and_then(|fault| in_report(board, &fault)),
         };

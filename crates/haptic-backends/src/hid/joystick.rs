@@ -315,6 +315,11 @@ mod tests {
     use crate::hid::field::Usage;
     use crate::hid::link::tests::NoLink;
     use crate::hid::usages::X;
+    use crate::threaded::reporting_mode::ReportingModeDetector;
+    use haptic_device::xorshift::Xorshift;
+    use haptic_emulator::gadget::{Firmware, Gadget};
+    use haptic_emulator::handle::EmulatedHandle;
+    use haptic_emulator::style::{OPEN_FFBOARD, Style};
 
     const HAT: Usage = Usage::new(1, 0x39);
 
@@ -370,6 +375,46 @@ mod tests {
         assert_eq!(change(&[1, 11, 7]), ReportChange::Axes);
         assert_eq!(change(&[1, 11, 8]), ReportChange::Others);
         assert_eq!(change(&[1, 11, 8, 0]), ReportChange::Others);
+    }
+
+    /// Whether a device with a still handle is taken for a stream at any time in 20 s, in which its pedals move in this
+    /// fraction of the milliseconds.
+    fn is_ever_a_stream(style: Style, fraction: f64) -> bool {
+        let settings = JoystickSettings {
+            axes: 2,
+            travel_m: None,
+            lever_m: 0.05,
+            centre_counts: None,
+            force: ForceScale { full_scale_n: [4.0; 2], reversed: [false; 2] },
+        };
+        let axes = PidLayout::find(&style.descriptor(), 2).unwrap().axes;
+        let scales: Vec<_> = axes.iter().enumerate().map(|(axis, field)| scale(axis, field, &settings)).collect();
+        let mut detector = ReportingModeDetector::new(encoder_step_m(&scales));
+        let mut receiver = JoystickReceiver { axes, scales, ..wheel(1, 2) };
+        let mut gadget = Gadget::joystick(style, None, 4.0, EmulatedHandle::still().unwrap());
+        let (mut random, mut before_ms, mut is_stream) = (Xorshift::new(3), 0, false);
+        for ms in 1..=20_000 {
+            if random.between(0.0, 1.0) < fraction {
+                let Firmware::Joystick(joystick, _) = &mut gadget.firmware else { unreachable!() };
+                joystick.pedals = random.between(-1.0, 1.0);
+            }
+            let Some(report) = gadget.advance(ms * 1000) else { continue };
+            let Received::Position(position_m, None, change) = receiver.interpret(&report) else {
+                panic!("{report:?}")
+            };
+            is_stream |= detector.update(position_m, change, (ms - before_ms) * MS);
+            before_ms = ms;
+        }
+        is_stream
+    }
+
+    #[test]
+    fn a_board_that_reports_changes_is_no_stream_beside_jittering_pedals_and_its_streaming_twin_is_one() {
+        let twin = Style { reports_changes: false, ..OPEN_FFBOARD };
+        for fraction in [0.0, 0.05, 0.1, 0.3, 0.6] {
+            assert!(!is_ever_a_stream(OPEN_FFBOARD, fraction), "{fraction}");
+            assert!(is_ever_a_stream(twin, fraction), "{fraction}");
+        }
     }
 
     #[test]

@@ -131,7 +131,8 @@ fn what_is_missing_is_named() {
     assert!(find(&without_magnitude).contains("magnitude of a constant force"), "{}", find(&without_magnitude));
     let without_start = replaced(&OPEN_FFBOARD, &[0x09, 0x79], &[0x09, 0x01]);
     assert!(find(&without_start).contains("command to start an effect"));
-    let without_y = replaced(&OPEN_FFBOARD, &[0x09, 0x31, 0x16], &[0x09, 0x32, 0x16]);
+    let without_y =
+        replaced(&OPEN_FFBOARD, &[0x05, 0x01, 0x09, 0x30, 0x09, 0x31], &[0x05, 0x01, 0x09, 0x30, 0x09, 0x32]);
     assert!(find(&without_y).contains("no y axis"));
     assert!(PidLayout::find(&without_y, 1).is_ok(), "one axis is enough for one");
     let without_create = replaced(&OPEN_FFBOARD, &[0x0A, 0xAB, 0x00], &[0x0A, 0xA1, 0x00]);
@@ -198,12 +199,9 @@ fn the_axes_are_not_those_of_a_mouse_in_the_same_descriptor() {
 fn travel_comes_from_the_units_of_the_axes_and_not_from_those_of_a_hat_ahead_of_them() {
     // A length of 8 cm in the English system would be in inches; here the system is SI.
     let physical = |unit: u8| [0x35, 0x00, 0x45, 0x08, 0x65, unit];
-    let axes: &[u8] = &[0x05, 0x01, 0x09, 0x30, 0x09, 0x31, 0x16, 0x01, 0x80, 0x26, 0xFF, 0x7F, 0x75, 0x10, 0x95, 0x02];
-    let item: &[u8] = &[0x81, 0x02];
-    let nothing: &[u8] = &[0x35, 0x00, 0x45, 0x00, 0x65, 0x00];
-    let with = |ahead: &[u8]| {
-        summary(&replaced(&OPEN_FFBOARD, &[axes, item].concat(), &[ahead, axes, item, nothing].concat()))
-    };
+    // The style resets the unit and the range after the axes.
+    let axes: &[u8] = &[0x05, 0x01, 0x09, 0x30, 0x09, 0x31, 0x09, 0x32];
+    let with = |ahead: &[u8]| summary(&replaced(&OPEN_FFBOARD, axes, &[ahead, axes].concat()));
     let length = with(&physical(0x11));
     assert!((length.travel_m[0] - 0.08).abs() < 1e-12 && (length.travel_m[1] - 0.08).abs() < 1e-12, "{length:?}");
     let angle = with(&physical(0x14));
@@ -216,6 +214,7 @@ fn travel_comes_from_the_units_of_the_axes_and_not_from_those_of_a_hat_ahead_of_
     let own_range = [&physical(0x14)[..], &hat, &[0x45, 0x7F]].concat();
     let own_unit = [&physical(0x14)[..], &hat, &[0x65, 0x14]].concat();
     assert_eq!([with(&own_range).travel_m, with(&own_unit).travel_m], [[0.1, 0.1], [0.1, 0.1]]);
+    assert_eq!(summary(&ARDUINO.descriptor()).travel_m, [0.1, 0.1], "the degrees are those of the hats");
 }
 
 #[test]
