@@ -316,8 +316,7 @@ mod tests {
     use crate::hid::link::tests::NoLink;
     use crate::hid::usages::X;
     use crate::threaded::reporting_mode::ReportingModeDetector;
-    use haptic_device::xorshift::Xorshift;
-    use haptic_emulator::gadget::{Firmware, Gadget};
+    use haptic_emulator::gadget::Gadget;
     use haptic_emulator::handle::EmulatedHandle;
     use haptic_emulator::style::{OPEN_FFBOARD, Style};
 
@@ -391,13 +390,10 @@ mod tests {
         let scales: Vec<_> = axes.iter().enumerate().map(|(axis, field)| scale(axis, field, &settings)).collect();
         let mut detector = ReportingModeDetector::new(encoder_step_m(&scales));
         let mut receiver = JoystickReceiver { axes, scales, ..wheel(1, 2) };
-        let mut gadget = Gadget::joystick(style, None, 4.0, EmulatedHandle::still().unwrap());
-        let (mut random, mut before_ms, mut is_stream) = (Xorshift::new(3), 0, false);
+        let handle = EmulatedHandle::still().unwrap();
+        let mut gadget = Gadget::joystick(style, None, 4.0, handle).with_moving_pedals(fraction);
+        let (mut before_ms, mut is_stream) = (0, false);
         for ms in 1..=20_000 {
-            if random.between(0.0, 1.0) < fraction {
-                let Firmware::Joystick(joystick, _) = &mut gadget.firmware else { unreachable!() };
-                joystick.pedals = random.between(-1.0, 1.0);
-            }
             let Some(report) = gadget.advance(ms * 1000) else { continue };
             let Received::Position(position_m, None, change) = receiver.interpret(&report) else {
                 panic!("{report:?}")

@@ -16,6 +16,7 @@ fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
 fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
     let Candidate::Input(info) = candidate else { return None };
     let capabilities = "constant force by the kernel's driver".to_owned();
-    let unknown = vec![Unknown::Sign, Unknown::Travel, Unknown::Watchdog];
+    let mut unknown = vec![Unknown::Sign, Unknown::Travel, Unknown::Watchdog];
+    unknown.extend((info.axes > 1).then_some(Unknown::Motors));
     (info.has_constant_force && info.axes > 0).then_some(Recognised { axes: Some(info.axes), capabilities, unknown })
 }

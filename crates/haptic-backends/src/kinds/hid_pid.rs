@@ -21,9 +21,8 @@ fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
     let capabilities = format!("{}, {:.0} Hz", layout.capabilities(), rate_hz(info.interval_ns, axes));
     let lever_m = DeviceConfig::default().lever_m;
     let is_travel_known = layout.axes.iter().all(|field| described_travel_m(field, lever_m).is_some());
-    let unknown = [Unknown::Sign, Unknown::Watchdog]
-        .into_iter()
-        .chain((!is_travel_known).then_some(Unknown::Travel))
-        .chain((axes > 1).then_some(Unknown::Motors));
-    Some(Recognised { axes: Some(axes), capabilities, unknown: unknown.collect() })
+    let mut unknown = vec![Unknown::Sign, Unknown::Watchdog];
+    unknown.extend((!is_travel_known).then_some(Unknown::Travel));
+    unknown.extend((axes > 1).then_some(Unknown::Motors));
+    Some(Recognised { axes: Some(axes), capabilities, unknown })
 }
