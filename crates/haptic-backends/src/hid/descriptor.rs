@@ -111,12 +111,6 @@ impl Descriptor {
         Some(found.2.div_ceil(8) as usize)
     }
 
-    /// Returns kind, id and length of the reports whose fields beyond [`MAX_REPORT_BITS`] are left out; the length is
-    /// in bits, without the id.
-    pub fn long_reports(&self) -> impl Iterator<Item = (ReportKind, u8, u64)> + '_ {
-        self.lengths.iter().copied().filter(|(_, _, bits)| *bits > u64::from(MAX_REPORT_BITS))
-    }
-
     /// Whether fields beyond [`MAX_FIELDS`] are left out.
     pub fn has_more_fields(&self) -> bool {
         self.has_more_fields
@@ -458,7 +452,7 @@ mod tests {
         let pad = Descriptor::parse(&bytes).unwrap();
         assert!(pad.fields().is_empty());
         let bits = u64::from(u32::MAX) + 5 + 20;
-        assert_eq!(pad.long_reports().collect::<Vec<_>>(), [(ReportKind::Input, 0, bits)]);
+        assert_eq!(pad.report_bytes(ReportKind::Input, 0), Some(bits.div_ceil(8) as usize));
     }
 
     #[test]
@@ -470,7 +464,6 @@ mod tests {
         assert_eq!(pad.fields().len(), 5);
         assert_eq!(pad.report_bytes(ReportKind::Input, 1), Some(4));
         assert_eq!(pad.report_bytes(ReportKind::Feature, 2), Some(259));
-        assert_eq!(pad.long_reports().collect::<Vec<_>>(), [(ReportKind::Feature, 2, 2072)]);
     }
 
     #[test]

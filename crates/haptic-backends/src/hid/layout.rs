@@ -310,7 +310,8 @@ impl Search<'_> {
 
     fn effect(&self, axes: usize) -> Result<EffectFields, LayoutError> {
         let output = ReportKind::Output;
-        if !self.fields(output).any(|field| self.descriptor.is_within(field, SET_EFFECT_REPORT)) {
+        let has = |report| self.fields(output).any(|field| self.descriptor.is_within(field, report));
+        if ![SET_EFFECT_REPORT, SET_CONSTANT_FORCE_REPORT].into_iter().any(has) {
             return Err(LayoutError::NoForceFeedback);
         }
         let block_index =

@@ -1,7 +1,7 @@
 //! States what the `hid-pid` backend would drive, from a report descriptor alone.
 
-use super::descriptor::{Descriptor, DescriptorError, MAX_FIELDS, MAX_REPORT_BITS};
-use super::field::{Field, ReportKind};
+use super::descriptor::{Descriptor, DescriptorError, MAX_FIELDS};
+use super::field::Field;
 use super::joystick::{ASSUMED_TRAVEL_M, described_travel_m, rate_hz};
 use super::layout::{LayoutError, PidLayout};
 use serde::Serialize;
@@ -36,7 +36,8 @@ impl DescriptorSummary {
             Err(LayoutError::Descriptor(error)) => return Err(error),
             Err(error) => Self::nothing(format!("nothing to drive: {error}")),
         };
-        summary.notes.extend(left_out(&descriptor));
+        let many = || format!("fields after the first {MAX_FIELDS} are left out");
+        summary.notes.extend(descriptor.has_more_fields().then(many));
         Ok(summary)
     }
 
@@ -63,18 +64,4 @@ fn travel_note(axes: &[Field], described: &[Option<f64>], lever_m: f64) -> Optio
     }
     let is_angle = axes.iter().any(Field::is_angle);
     is_angle.then(|| format!("travel: an angle in the descriptor, with a lever of {lever_m} m; write lever_m"))
-}
-
-/// Returns a note on each part of the descriptor that is not read.
-fn left_out(descriptor: &Descriptor) -> Vec<String> {
-    let long = descriptor.long_reports().map(|(kind, id, bits)| {
-        let kind = match kind {
-            ReportKind::Input => "input",
-            ReportKind::Output => "output",
-            ReportKind::Feature => "feature",
-        };
-        format!("{kind} report {id} has {bits} bits: what is beyond {MAX_REPORT_BITS} is left out")
-    });
-    let many = descriptor.has_more_fields().then(|| format!("fields after the first {MAX_FIELDS} are left out"));
-    long.chain(many).collect()
 }
