@@ -25,7 +25,7 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Settings of a joystick, from its device file.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,14 +169,16 @@ impl JoystickConnector {
         let Opened { reading, mut writing, interval_ns, .. } = opened;
         let blocks = arm(writing.as_mut(), &self.code)?;
         let layout = self.code.layout();
-        let receiving = JoystickReceiver {
+        let mut receiving = JoystickReceiver {
             link: reading,
             axes: layout.axes.clone(),
             actuators_enabled: layout.actuators_enabled.clone(),
             scales: self.scales.clone(),
             are_actuators_off: false,
             newest: InputReport::default(),
+            first: None,
         };
+        receiving.wait_for_first().map_err(|error| OpenError::rejected("a first read of its axes", &error))?;
         let sending =
             JoystickSender { link: writing, code: self.code.clone(), stream: EffortStream::new(blocks, interval_ns) };
         Ok(Connection { receiving: Box::new(receiving), sending: Box::new(sending) })
@@ -225,10 +227,15 @@ struct JoystickReceiver {
     are_actuators_off: bool,
     /// Newest report with the axes.
     newest: InputReport,
+    /// First position, which arrived while the device was being armed.
+    first: Option<Received>,
 }
 
 impl Receiver for JoystickReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
+        if let Some(first) = self.first.take() {
+            return Ok(first);
+        }
         let mut bytes = [0; MAX_INPUT_BYTES];
         let length = self.link.read(&mut bytes, wait)?;
         Ok(if length == 0 { Received::Nothing } else { self.interpret(&bytes[..length]) })
@@ -236,6 +243,17 @@ impl Receiver for JoystickReceiver {
 }
 
 impl JoystickReceiver {
+    /// Waits for the first position. A device that reports only changes sends it late if the handle is at rest, and
+    /// there is no valid reading until then.
+    fn wait_for_first(&mut self) -> io::Result<()> {
+        let start = Instant::now();
+        while self.first.is_none() && start.elapsed() < FIRST_POSITION_WITHIN {
+            let received = self.receive(CHECK_FIRST_EVERY)?;
+            self.first = matches!(received, Received::Position(..)).then_some(received);
+        }
+        Ok(())
+    }
+
     /// Interprets a report, which may contain the axes, the state of the motors, or both.
     fn interpret(&mut self, bytes: &[u8]) -> Received {
         let has_switched = self.update_actuators(bytes);
@@ -264,6 +282,12 @@ impl JoystickReceiver {
         Some(position_m)
     }
 }
+
+/// Maximum wait for the first position; OpenFFBoard repeats an unchanged report after 100 ms. A device that sends none
+/// is ready when its handle moves.
+const FIRST_POSITION_WITHIN: Duration = Duration::from_millis(250);
+/// Maximum time for which one read waits for the first position.
+const CHECK_FIRST_EVERY: Duration = Duration::from_millis(20);
 
 /// Maximum number of bytes that are read of an input report; the rest is cut off.
 const MAX_INPUT_BYTES: usize = 256;
@@ -336,6 +360,7 @@ mod tests {
             scales: vec![AxisScale { m_per_count: 0.001, ..AxisScale::default() }],
             are_actuators_off: false,
             newest: InputReport::default(),
+            first: None,
         }
     }
 
