@@ -4,11 +4,11 @@
 
 mod usb;
 
-use crate::kinds::{Candidate, KINDS, recognise};
+use crate::kinds::{Candidate, KINDS, Unknown, recognise};
 use crate::serial::usb_port::{self, UsbPort};
 use crate::udev;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A connected device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,6 +27,8 @@ pub struct Found {
     pub axes: Option<usize>,
     /// Description of the force feedback; empty if not known before the device is opened.
     pub capabilities: String,
+    /// What is not known about the device, each with the way to find out; empty if no backend can drive it.
+    pub unknown: Vec<String>,
     /// Obstacles to using the device, each with its remedy.
     pub missing: Vec<String>,
 }
@@ -67,9 +69,18 @@ pub fn found() -> Vec<Found> {
 
 /// Like [`found`], but with `root` instead of `/` as the root directory, for tests.
 pub fn found_under(root: &Path) -> Vec<Found> {
+    let wholes = usb::wholes_under(root);
+    let driven = wholes.iter().filter(|whole| whole.found.can_be_driven());
+    let taken: Vec<PathBuf> = driven.filter_map(|whole| usb_port::usb_device_of(whole.folder.as_ref()?)).collect();
     let ports = usb_port::list_in(root);
-    let found = ports.iter().filter_map(|port| serial_port(root, port));
-    found.chain(usb::found_under(root)).collect()
+    // A port of a driven HID or input device is its console.
+    let separate = ports.iter().filter(|port| !taken.contains(&port.usb_device));
+    let found = separate.filter_map(|port| serial_port(root, port));
+    found.chain(wholes.into_iter().map(|whole| whole.found)).collect()
+}
+
+fn texts(unknown: &[Unknown]) -> Vec<String> {
+    unknown.iter().map(ToString::to_string).collect()
 }
 
 fn serial_port(root: &Path, port: &UsbPort) -> Option<Found> {
@@ -82,6 +93,7 @@ fn serial_port(root: &Path, port: &UsbPort) -> Option<Found> {
         backend: kind.name,
         axes: recognised.axes,
         capabilities: recognised.capabilities,
+        unknown: texts(&recognised.unknown),
         missing: missing(&root.join("dev").join(&port.node), port),
     })
 }
@@ -148,6 +160,60 @@ mod tests {
         assert!(found[0].missing.is_empty(), "{:?}", found[0].missing);
     }
 
+    /// Adds a HID device of the same USB device as `port`.
+    fn add_hid(root: &Root, port: &str, descriptor: &[u8]) {
+        let hid = format!("sys/devices/{port}/hid");
+        root.0.write(&format!("{hid}/uevent"), "HID_ID=0003:00001209:0000FFB0\nHID_NAME=Stick\n");
+        root.0.write(&format!("{hid}/report_descriptor"), descriptor);
+        let node = root.0.join("sys/class/hidraw/hidraw0");
+        fs::create_dir_all(&node).unwrap();
+        std::os::unix::fs::symlink(root.0.join(&hid), node.join("device")).unwrap();
+        fs::write(root.0.join("dev/hidraw0"), "").unwrap();
+    }
+
+    #[test]
+    fn the_console_of_a_driven_hid_device_is_not_a_second_device() {
+        let root = Root::new();
+        let leonardo = [("idVendor", "2341"), ("idProduct", "8036")];
+        root.plug_in("ttyACM0", &leonardo);
+        root.plug_in("ttyACM1", &leonardo);
+        add_hid(&root, "ttyACM0", &haptic_emulator::style::ARDUINO.descriptor());
+        let listed: Vec<_> = found_under(root.0.path()).into_iter().map(|found| (found.port, found.backend)).collect();
+        assert_eq!(listed, [("/dev/ttyACM1".to_owned(), "serial"), ("/dev/hidraw0".to_owned(), "hid-pid")]);
+    }
+
+    #[test]
+    fn a_port_beside_a_hid_device_that_cannot_be_driven_stays_listed() {
+        let root = Root::new();
+        root.plug_in("ttyACM0", &[("idVendor", "2341"), ("idProduct", "8036")]);
+        add_hid(&root, "ttyACM0", &[0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0xC0]);
+        assert_eq!(found_under(root.0.path())[0].backend, "serial");
+    }
+
+    #[test]
+    fn consoles_of_boards_with_their_own_protocol_are_not_offered_as_serial() {
+        let root = Root::new();
+        root.plug_in("ttyACM0", &[("idVendor", "1209"), ("idProduct", "ffb0")]);
+        assert!(found_under(root.0.path()).is_empty());
+    }
+
+    #[test]
+    fn every_driven_device_states_what_is_not_known_and_how_to_find_out() {
+        let root = Root::new();
+        root.plug_in("ttyACM0", &[("idVendor", "2341"), ("idProduct", "0043")]);
+        root.plug_in("ttyACM1", &[("idVendor", "1209"), ("idProduct", "0d32")]);
+        root.plug_in("ttyACM2", &[("idVendor", "1209"), ("idProduct", "0001")]);
+        add_hid(&root, "ttyACM2", &haptic_emulator::style::OPEN_FFBOARD.descriptor());
+        let found = found_under(root.0.path());
+        assert_eq!(found.len(), 3);
+        for Found { backend, unknown, .. } in &found {
+            let starting = |start: &str| unknown.iter().filter(|text| text.starts_with(start)).count();
+            assert_eq!(["sign", "travel", "watchdog"].map(starting), [1; 3], "{backend}: {unknown:?}");
+            assert!(unknown[0].contains("`hapticd identify --device auto"), "{backend}: {unknown:?}");
+        }
+        assert_eq!(found[2].unknown.iter().filter(|text| text.starts_with("motors")).count(), 1);
+    }
+
     #[test]
     fn a_device_that_cannot_be_opened_is_listed_with_the_remedy() {
         let root = Root::new();
@@ -166,7 +232,8 @@ mod tests {
 
     fn board(port: &str) -> Found {
         let (name, usb) = ("board".to_owned(), "2341:0043".to_owned());
-        let (serial_number, capabilities, missing) = (String::new(), String::new(), Vec::new());
-        Found { port: port.to_owned(), serial_number, name, usb, backend: "serial", axes: None, capabilities, missing }
+        let (serial_number, capabilities) = (String::new(), String::new());
+        let (port, backend, unknown, missing) = (port.to_owned(), "serial", Vec::new(), Vec::new());
+        Found { port, serial_number, name, usb, backend, axes: None, capabilities, unknown, missing }
     }
 }

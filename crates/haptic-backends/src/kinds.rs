@@ -17,6 +17,7 @@ use crate::open_error::OpenError;
 use haptic_device::config::ReversedAxes;
 use haptic_device::kind::{Kinds, SIMULATED};
 use haptic_device::{Device, DeviceConfig, KindSpec, ReversedDevice};
+use std::fmt;
 use std::path::PathBuf;
 
 /// Recognises and opens devices of one kind.
@@ -81,6 +82,57 @@ pub struct Recognised {
     pub axes: Option<usize>,
     /// Description of the force feedback; empty if unknown.
     pub capabilities: String,
+    /// What is not known before the device is opened, or never.
+    pub unknown: Vec<Unknown>,
+}
+
+/// Something that is not known about a connected device. Displayed with the way to find out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// Whether motors push and encoders count in the assumed direction.
+    Sign,
+    /// How many of the axes have a motor.
+    Motors,
+    /// The travel, which neither the device nor its descriptor gives.
+    Travel,
+    /// The displacement of the handle per turn of the motor, and so the travel.
+    Lever,
+    /// The travel, which the board states when it is opened.
+    TravelUntilOpened,
+    /// Whether the force ends if the host dies.
+    Watchdog,
+    /// As [`Self::Watchdog`]; the watchdog is set and verified when the device is opened.
+    WatchdogUntilOpened,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const IDENTIFY: &str = "`hapticd identify --device auto --out device.toml`";
+        const RUN: &str = "`hapticd run --device auto --seconds 10`";
+        const KILLED_RUN: &str = "`timeout --signal=KILL 10 hapticd run --device auto`";
+        match self {
+            Self::Sign => write!(out, "sign of force and position: {IDENTIFY} measures them"),
+            Self::Motors => {
+                write!(
+                    out,
+                    "motors: x and y are described, but one may have none: {IDENTIFY} moves each; then write axes"
+                )
+            }
+            Self::Travel => {
+                write!(out, "travel: 0.1 m is assumed: measure it at the handle, write travel_m, then {IDENTIFY}")
+            }
+            Self::Lever => {
+                write!(out, "travel: 0.05 m per radian is assumed: measure the lever, write lever_m, then {IDENTIFY}")
+            }
+            Self::TravelUntilOpened => write!(out, "travel: the board states it when it is opened: {IDENTIFY}"),
+            Self::Watchdog => {
+                write!(out, "watchdog: press the handle into a wall in {KILLED_RUN}: the force must end within 0.15 s")
+            }
+            Self::WatchdogUntilOpened => {
+                write!(out, "watchdog: set when the device is opened, which fails without one: {RUN}")
+            }
+        }
+    }
 }
 
 /// All backends. If several recognise a device, the last of them drives it.

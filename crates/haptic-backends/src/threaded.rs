@@ -8,7 +8,7 @@
 //! and a device that is closed or dropped is always disabled.
 
 mod receiving;
-mod reporting_mode;
+pub(crate) mod reporting_mode;
 mod sending;
 
 use crate::link_monitor::LinkMonitor;
@@ -64,13 +64,25 @@ pub struct Connection {
 pub enum Received {
     /// No message arrived in time, or the message contained neither a position nor a condition.
     Nothing,
-    /// Position of the handle, device frame, m, and the reason the device applies no force, if any. The time of
-    /// reception is used as the sample time; the velocity is estimated.
-    Position(Vector2<f64>, Option<FaultCode>),
+    /// Position of the handle, device frame, m, the reason the device applies no force, if any, and the change since
+    /// the previous message with a position. The time of reception is used as the sample time; the velocity is
+    /// estimated.
+    Position(Vector2<f64>, Option<FaultCode>, ReportChange),
     /// A complete sample.
     Measurement(Measurement),
     /// Reason the device currently applies no force, if any, from a message without a position.
     Condition(Option<FaultCode>),
+}
+
+/// Difference between a report with a position and the previous one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportChange {
+    /// The whole report is repeated.
+    Nothing,
+    /// Only the axes of the handle have changed.
+    Axes,
+    /// Other fields have changed, such as buttons and pedals.
+    Others,
 }
 
 /// A complete sample from a device. Position and velocity refer to the handle, device frame.
@@ -192,6 +204,17 @@ impl Sample {
         let is_another = fault.is_some() && fault != self.fault;
         let faults = self.faults.wrapping_add(u32::from(is_another));
         Self { fault, newest_fault: fault.or(self.newest_fault), faults, ..self }
+    }
+
+    /// Whether the silence since this sample means that nothing moved: the device may report only changes, and its last
+    /// successful read or write, at `alive_ns`, is recent.
+    fn is_confirmed(&self, alive_ns: u64, now: MonotonicNs) -> bool {
+        !self.streams && self.at_ns > 0 && now.0.saturating_sub(alive_ns) < PRESENT_NS
+    }
+
+    /// Returns the age of the position, ns.
+    fn age_ns(&self, alive_ns: u64, now: MonotonicNs) -> u64 {
+        if self.is_confirmed(alive_ns, now) { 0 } else { now.0.saturating_sub(self.at_ns) }
     }
 }
 
@@ -331,17 +354,15 @@ impl Device for ThreadedDevice {
         let is_new = newer.is_some();
         let sample = newer.unwrap_or_else(|| *self.samples.read());
         let is_connected = self.shared.is_connected.load(Relaxed) && !self.is_gone;
-        let silence_ns = now.0.saturating_sub(self.shared.alive_ns.load(Relaxed));
-        // The silence of a device that reports only changes means that nothing moved, as long as it accepts efforts.
-        let is_confirmed = !sample.streams && sample.at_ns > 0 && silence_ns < PRESENT_NS;
-        let fresh = is_connected && (is_new || is_confirmed) && sample.at_ns > 0;
+        let alive_ns = self.shared.alive_ns.load(Relaxed);
+        let fresh = is_connected && (is_new || sample.is_confirmed(alive_ns, now)) && sample.at_ns > 0;
         self.sequence = self.sequence.wrapping_add(u32::from(fresh));
         let fault = self.fault_to_report(&sample);
         Reading {
             position_m: sample.position_m,
             velocity_m_per_s: if is_new || sample.streams { sample.velocity_m_per_s } else { settled(&sample, now) },
             health: health(is_connected, fault, fresh),
-            age_ns: if is_confirmed { 0 } else { now.0.saturating_sub(sample.at_ns) },
+            age_ns: sample.age_ns(alive_ns, now),
             fresh,
             sequence: self.sequence,
         }

@@ -1,6 +1,6 @@
 //! Firmware of a force-feedback device: handles reports, stores and times effects, and computes the motor force.
 
-use crate::style::{Control, ControlCommand, Part, Style, width};
+use crate::style::{Control, ControlCommand, Part, REPEAT_US, Style, width};
 
 /// A protocol violation by the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,10 @@ pub struct ForceFeedback {
     pub expired_us: Option<u64>,
     /// Time of the last output report, µs.
     pub heard_us: Option<u64>,
+    /// Position of all axes without motors, as a fraction of their travel, −1 to 1.
+    pub pedals: f64,
+    /// Last input report sent, and its time, µs.
+    sent: Option<(Vec<u8>, u64)>,
 }
 
 impl ForceFeedback {
@@ -70,6 +74,8 @@ impl ForceFeedback {
             forces_taken: 0,
             expired_us: None,
             heard_us: None,
+            pedals: 0.0,
+            sent: None,
         }
     }
 
@@ -171,6 +177,7 @@ impl ForceFeedback {
             ControlCommand::Disable => self.is_enabled = false,
             ControlCommand::Stop => self.effects.iter_mut().flatten().for_each(|effect| effect.started_us = None),
             ControlCommand::Reset => self.effects.fill(None),
+            ControlCommand::Pause | ControlCommand::Continue => return Err("not needed to render forces".to_owned()),
         }
         Ok(())
     }
@@ -234,17 +241,29 @@ impl ForceFeedback {
         if self.is_enabled { total } else { [0.0; 2] }
     }
 
-    /// Returns the input report for axes at the given fractions of their travel, −1 to 1, along x and y of the HID
-    /// specification.
-    pub fn input(&self, axes: [f64; 2]) -> Vec<u8> {
+    /// Returns the input report to send for a handle at the given fractions of its travel, −1 to 1, along x and y of the
+    /// HID specification; `None` if the device reports only changes and there is none.
+    pub fn input(&mut self, handle: [f64; 2], now_us: u64) -> Option<Vec<u8>> {
+        let report = self.input_report(handle);
+        let is_repeated = self.sent.as_ref().is_some_and(|(sent, at_us)| *sent == report && now_us < at_us + REPEAT_US);
+        if is_repeated && self.style.reports_changes {
+            return None;
+        }
+        self.sent = Some((report.clone(), now_us));
+        Some(report)
+    }
+
+    fn input_report(&self, handle: [f64; 2]) -> Vec<u8> {
         let (minimum, maximum) = self.style.axis_range;
         let count = |share: f64| {
             let value = minimum as f64 + (share.clamp(-1.0, 1.0) + 1.0) / 2.0 * (maximum - minimum) as f64;
             (libm::round(value) as i64 as u16).to_le_bytes()
         };
         let mut report = vec![self.style.input_id];
-        report.resize(1 + self.style.button_bytes, 0);
-        axes.iter().for_each(|axis| report.extend_from_slice(&count(*axis)));
+        report.resize(1 + self.style.button_bytes + self.style.hats / 2, 0);
+        let pedals = std::iter::repeat(self.pedals);
+        let axes = handle.into_iter().chain(pedals).take(self.style.axes.len());
+        axes.for_each(|axis| report.extend_from_slice(&count(axis)));
         report
     }
 }

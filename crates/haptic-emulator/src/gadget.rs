@@ -7,6 +7,7 @@ use crate::handle::EmulatedHandle;
 use crate::interval::Interval;
 use crate::native::{self, CobsStream, NativeFirmware, NativeTraits};
 use crate::style::Style;
+use haptic_device::xorshift::Xorshift;
 use haptic_wire::report::{decode_report, encode_report};
 use haptic_wire::{FULL_SCALE_Q15, Message};
 use nalgebra::Vector2;
@@ -37,6 +38,15 @@ pub struct Gadget {
     stream: CobsStream,
     advanced_us: Option<u64>,
     director: Option<SharedDirector>,
+    pedals: Option<Jitter>,
+}
+
+/// Random movement of the axes without motors.
+#[derive(Clone, Debug)]
+struct Jitter {
+    /// Fraction of the milliseconds in which they move.
+    fraction: f64,
+    random: Xorshift,
 }
 
 impl Gadget {
@@ -60,7 +70,22 @@ impl Gadget {
     }
 
     fn new(firmware: Firmware, handle: EmulatedHandle) -> Self {
-        Self { firmware, handle, force_n: [0.0; 2], stream: CobsStream::default(), advanced_us: None, director: None }
+        Self {
+            firmware,
+            handle,
+            force_n: [0.0; 2],
+            stream: CobsStream::default(),
+            advanced_us: None,
+            director: None,
+            pedals: None,
+        }
+    }
+
+    /// Moves the pedals of a joystick at random in this fraction of the milliseconds.
+    #[must_use]
+    pub fn with_moving_pedals(mut self, fraction: f64) -> Self {
+        self.pedals = Some(Jitter { fraction, random: Xorshift::new(3) });
+        self
     }
 
     /// Puts the device under a director.
@@ -150,8 +175,13 @@ impl Gadget {
         self.step(now_us);
         let report = match &mut self.firmware {
             Firmware::Joystick(joystick, _) => {
+                if let Some(Jitter { fraction, random }) = &mut self.pedals
+                    && random.between(0.0, 1.0) < *fraction
+                {
+                    joystick.pedals = random.between(-1.0, 1.0);
+                }
                 let position = self.handle.encoder_m() / TRAVEL_M;
-                Some(joystick.input([position.x, -position.y]))
+                joystick.input([position.x, -position.y], now_us)
             }
             Firmware::Native(board) => board.take_fault().and_then(|fault| in_report(board, &fault)),
         };

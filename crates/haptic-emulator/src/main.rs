@@ -1,5 +1,5 @@
 //! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]
-//! [--emergency-stop START+SECONDS]…`
+//! [--emergency-stop START+SECONDS]… [--pedals FRACTION]`
 //! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
 //! `haptic-emulator faults [--short] [--hapticd PATH] [--backends NAME,…] [--faults NAME,…]`
 //! `haptic-emulator faults-table CELLS EXCEPTIONS DOCUMENT`
@@ -9,7 +9,8 @@
 //! effects that the device can store, and `--full-scale` is its largest force in newtons. `--log` writes every step of
 //! the device to a CSV file. `--unplug` disconnects the device for one second, at the given time in seconds after the
 //! start (uhid only). `--emergency-stop` presses the emergency stop of the native board START seconds after it was
-//! connected, for the given number of seconds.
+//! connected, for the given number of seconds. `--pedals` moves the axes of a joystick that have no motor, in this
+//! fraction of the milliseconds.
 //!
 //! `compare` checks that the host permitted every motor force. LOG is the log of the device, and TRACE is the host's
 //! table, from `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons. LEAK is the fraction of
@@ -51,6 +52,7 @@ struct Arguments {
     log: Option<String>,
     unplug_s: Option<f64>,
     emergency_stops: Vec<Interval>,
+    pedals: f64,
 }
 
 impl Arguments {
@@ -81,6 +83,7 @@ impl Arguments {
             full_scale_n: number("--full-scale", 4.0)?,
             log: option("--log"),
             unplug_s: option("--unplug").and_then(|text| text.parse().ok()),
+            pedals: number("--pedals", 0.0)?,
         })
     }
 
@@ -91,7 +94,7 @@ impl Arguments {
             None => Gadget::board(self.full_scale_n, handle),
         };
         gadget.plan_stops(self.emergency_stops.clone());
-        Ok(gadget)
+        Ok(gadget.with_moving_pedals(self.pedals))
     }
 
     fn identity(&self) -> uhid::Identity {

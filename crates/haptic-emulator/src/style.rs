@@ -22,6 +22,10 @@ pub enum ControlCommand {
     Stop,
     /// Deletes all effects.
     Reset,
+    /// Pauses all effects.
+    Pause,
+    /// Continues all effects.
+    Continue,
 }
 
 impl ControlCommand {
@@ -31,6 +35,8 @@ impl ControlCommand {
             Self::Disable => 0x98,
             Self::Stop => 0x99,
             Self::Reset => 0x9A,
+            Self::Pause => 0x9B,
+            Self::Continue => 0x9C,
         }
     }
 }
@@ -54,6 +60,8 @@ pub enum Part {
     Enables,
     /// Direction, as two numbers; the width depends on the style.
     Directions,
+    /// Offsets of type-specific blocks, two u16, which constant forces do not need.
+    BlockOffsets,
 }
 
 /// Report layout of one maker's force-feedback device with two axes.
@@ -65,6 +73,13 @@ pub struct Style {
     pub product: u16,
     pub input_id: u8,
     pub button_bytes: usize,
+    /// Number of hats after the buttons, four bits each, an even number. Their unit and physical range are left standing
+    /// for the axes.
+    pub hats: usize,
+    /// Usages of the axes, 16 bits each: x, y, then axes without motors, such as pedals.
+    pub axes: &'static [i64],
+    /// Whether an input report is sent only when something in it has changed, and else every [`REPEAT_US`].
+    pub reports_changes: bool,
     pub axis_range: (i64, i64),
     pub effect_id: u8,
     pub effect_parts: &'static [Part],
@@ -78,7 +93,7 @@ pub struct Style {
     pub control_id: u8,
     pub control: Control,
     /// Device Control commands, in the order of their bits or numbers.
-    pub commands: [ControlCommand; 4],
+    pub commands: [ControlCommand; 6],
     pub gain_id: u8,
     pub gain_max: i64,
     pub create_id: u8,
@@ -87,19 +102,37 @@ pub struct Style {
     pub blocks: u8,
 }
 
-use Part::{Directions, Duration, Enables, Gain, SamplePeriod, StartDelay, TriggerButton, TriggerRepeat};
+use ControlCommand::{Continue, Disable, Enable, Pause, Reset, Stop};
+use Part::{BlockOffsets, Directions, Duration, Enables, Gain, SamplePeriod, StartDelay, TriggerButton, TriggerRepeat};
 
-/// OpenFFBoard: 16-bit directions, one bit per Device Control command, and feature report ids above the output report
-/// ids.
+/// Interval at which a device that reports only changes repeats an unchanged report, µs.
+pub const REPEAT_US: u64 = 100_000;
+
+/// OpenFFBoard 1.17 with two motors: eight axes, reports only when something has changed, 16-bit directions, one bit per
+/// Device Control command, and feature report ids above the output report ids.
 pub const OPEN_FFBOARD: Style = Style {
     name: "openffboard",
     vendor: 0x1209,
     product: 0xFFB0,
     input_id: 1,
     button_bytes: 8,
+    hats: 0,
+    // Z to Rz, dial and slider carry the analog inputs.
+    axes: &[0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x37, 0x36],
+    reports_changes: true,
     axis_range: (-32767, 32767),
     effect_id: 1,
-    effect_parts: &[Duration, TriggerRepeat, SamplePeriod, StartDelay, Gain, TriggerButton, Enables, Directions],
+    effect_parts: &[
+        Duration,
+        TriggerRepeat,
+        SamplePeriod,
+        StartDelay,
+        Gain,
+        TriggerButton,
+        Enables,
+        Directions,
+        BlockOffsets,
+    ],
     effect_gain_max: 255,
     direction_max: 36000,
     envelope_id: 2,
@@ -109,7 +142,7 @@ pub const OPEN_FFBOARD: Style = Style {
     free_id: 0x0B,
     control_id: 0x0C,
     control: Control::Bits,
-    commands: [ControlCommand::Enable, ControlCommand::Disable, ControlCommand::Stop, ControlCommand::Reset],
+    commands: [Enable, Disable, Stop, Reset, Pause, Continue],
     gain_id: 0x0D,
     gain_max: 255,
     create_id: 0x11,
@@ -118,16 +151,20 @@ pub const OPEN_FFBOARD: Style = Style {
     blocks: 40,
 };
 
-/// Arduino force-feedback library: 8-bit directions, no start delay, and one number per Device Control command.
+/// Arduino force-feedback library: two hats ahead of the axes, 8-bit directions, no start delay, and one number per
+/// Device Control command.
 pub const ARDUINO: Style = Style {
     name: "arduino",
     vendor: 0x2341,
     product: 0x8036,
-    input_id: 3,
+    input_id: 1,
     button_bytes: 4,
-    axis_range: (0, 65535),
+    hats: 2,
+    axes: &[0x30, 0x31, 0x32, 0x33, 0x34, 0x35],
+    reports_changes: false,
+    axis_range: (-32767, 32767),
     effect_id: 1,
-    effect_parts: &[Duration, TriggerRepeat, SamplePeriod, Gain, TriggerButton, Enables, Directions],
+    effect_parts: &[Duration, TriggerRepeat, SamplePeriod, Gain, TriggerButton, Enables, Directions, BlockOffsets],
     effect_gain_max: 255,
     direction_max: 255,
     envelope_id: 2,
@@ -137,7 +174,7 @@ pub const ARDUINO: Style = Style {
     free_id: 0x0B,
     control_id: 0x0C,
     control: Control::Numbers,
-    commands: [ControlCommand::Enable, ControlCommand::Disable, ControlCommand::Stop, ControlCommand::Reset],
+    commands: [Enable, Disable, Stop, Reset, Pause, Continue],
     gain_id: 0x0D,
     gain_max: 255,
     create_id: 5,
@@ -154,6 +191,9 @@ pub const VPFORCE: Style = Style {
     product: 0x2055,
     input_id: 1,
     button_bytes: 4,
+    hats: 0,
+    axes: &[0x30, 0x31],
+    reports_changes: false,
     axis_range: (-4096, 4096),
     effect_id: 101,
     effect_parts: &[Duration, TriggerRepeat, SamplePeriod, Gain, TriggerButton, Enables, Directions, StartDelay],
@@ -166,7 +206,7 @@ pub const VPFORCE: Style = Style {
     free_id: 111,
     control_id: 112,
     control: Control::Numbers,
-    commands: [ControlCommand::Disable, ControlCommand::Enable, ControlCommand::Stop, ControlCommand::Reset],
+    commands: [Disable, Enable, Stop, Reset, Pause, Continue],
     gain_id: 113,
     gain_max: 4096,
     create_id: 5,
@@ -191,6 +231,7 @@ impl Style {
             TriggerButton | Enables => 1,
             Gain => width(self.effect_gain_max),
             Directions => 2 * width(self.direction_max),
+            BlockOffsets => 4,
         }
     }
 
@@ -208,7 +249,7 @@ impl Style {
 
     /// Length of a Set Envelope report, bytes, including the report id.
     pub fn envelope_bytes(&self) -> usize {
-        10
+        14
     }
 
     /// Returns the report descriptor of a device of this style.
@@ -237,17 +278,25 @@ impl Style {
         writer.usages(&buttons);
         writer.numbers(Main::Input, 1, buttons.len() as i64, (0, 1));
         writer.page(GENERIC_DESKTOP);
-        writer.usages(&[0x30, 0x31]);
-        writer.numbers(Main::Input, 16, 2, self.axis_range);
+        if self.hats > 0 {
+            writer.physical((0, 315));
+            writer.unit(0x14, 0);
+            writer.usages(&vec![0x39; self.hats]);
+            writer.numbers(Main::Input, 4, self.hats as i64, (0, 7));
+        }
+        writer.usages(self.axes);
+        writer.numbers(Main::Input, 16, self.axes.len() as i64, self.axis_range);
+        writer.physical((0, 0));
+        writer.unit(0, 0);
     }
 
-    /// Writes PID State, an input report with two flags.
+    /// Writes PID State, an input report with five flags.
     fn write_state(&self, writer: &mut DescriptorWriter) {
         writer.logical(0x92, |writer| {
             writer.report_id(2);
-            writer.usages(&[0x9F, 0xA0]);
-            writer.numbers(Main::Input, 1, 2, (0, 1));
-            writer.padding(Main::Input, 6);
+            writer.usages(&[0x9F, 0xA0, 0xA4, 0xA6, 0x94]);
+            writer.numbers(Main::Input, 1, 5, (0, 1));
+            writer.padding(Main::Input, 3);
         });
     }
 
@@ -275,20 +324,22 @@ impl Style {
 
     fn write_part(&self, writer: &mut DescriptorWriter, part: Part) {
         match part {
-            Duration => write_time(writer, 0x50),
-            TriggerRepeat => write_time(writer, 0x54),
-            SamplePeriod => write_time(writer, 0x51),
-            StartDelay => write_time(writer, 0xA7),
+            Duration => write_times(writer, &[0x50], 16),
+            TriggerRepeat => write_times(writer, &[0x54], 16),
+            SamplePeriod => write_times(writer, &[0x51], 16),
+            StartDelay => write_times(writer, &[0xA7], 16),
             Gain => write_number(writer, 0x52, (0, self.effect_gain_max)),
             TriggerButton => write_number(writer, 0x53, (0, 255)),
             Enables => write_enables(writer),
             Directions => self.write_directions(writer),
+            BlockOffsets => writer.logical(0x58, |writer| {
+                writer.usages(&INSTANCES);
+                writer.numbers(Main::Output, 16, 2, (0, 32765));
+            }),
         }
     }
 
     fn write_directions(&self, writer: &mut DescriptorWriter) {
-        /// Instances 1 and 2 of the Ordinals page.
-        const INSTANCES: [i64; 2] = [0x000A_0001, 0x000A_0002];
         writer.logical(0x57, |writer| {
             writer.usages(&INSTANCES);
             writer.physical((0, 36000));
@@ -303,11 +354,9 @@ impl Style {
         writer.logical(0x5A, |writer| {
             writer.report_id(self.envelope_id);
             self.write_block_index(writer, Main::Output);
-            for (level, time) in [(0x5B, 0x5C), (0x5D, 0x5E)] {
-                writer.usage(level);
-                writer.numbers(Main::Output, 16, 1, (0, self.magnitude_max));
-                write_time(writer, time);
-            }
+            writer.usages(&[0x5B, 0x5D]);
+            writer.numbers(Main::Output, 16, 2, (0, self.magnitude_max));
+            write_times(writer, &[0x5C, 0x5E], 32);
         });
     }
 
@@ -343,10 +392,10 @@ impl Style {
             writer.usages(&usages);
             match self.control {
                 Control::Bits => {
-                    writer.numbers(Main::Output, 1, 4, (0, 1));
-                    writer.padding(Main::Output, 4);
+                    writer.numbers(Main::Output, 1, usages.len() as i64, (0, 1));
+                    writer.padding(Main::Output, 8 - usages.len() as i64);
                 }
-                Control::Numbers => writer.choice(Main::Output, 8, (1, 4)),
+                Control::Numbers => writer.choice(Main::Output, 8, (1, usages.len() as i64)),
             }
         });
         writer.logical(0x7D, |writer| {
@@ -361,7 +410,8 @@ impl Style {
             self.write_effect_types(writer, Main::Feature);
             writer.page(GENERIC_DESKTOP);
             writer.usage(0x3B);
-            writer.numbers(Main::Feature, 16, 1, (0, 511));
+            writer.numbers(Main::Feature, 10, 1, (0, 511));
+            writer.padding(Main::Feature, 6);
             writer.page(PHYSICAL_INTERFACE);
         });
         writer.logical(0x89, |writer| {
@@ -387,11 +437,14 @@ impl Style {
     }
 }
 
-/// Writes a time in milliseconds: the unit is the second (English linear system), with exponent −3.
-fn write_time(writer: &mut DescriptorWriter, usage: i64) {
-    writer.usage(usage);
+/// Instances 1 and 2 of the Ordinals page.
+const INSTANCES: [i64; 2] = [0x000A_0001, 0x000A_0002];
+
+/// Writes times in milliseconds: the unit is the second (English linear system), with exponent −3.
+fn write_times(writer: &mut DescriptorWriter, usages: &[i64], bits: i64) {
+    writer.usages(usages);
     writer.unit(0x1003, -3);
-    writer.numbers(Main::Output, 16, 1, (0, 32767));
+    writer.numbers(Main::Output, bits, usages.len() as i64, (0, 32767));
     writer.unit(0, 0);
 }
 
@@ -418,6 +471,6 @@ mod tests {
 
     #[test]
     fn set_effect_is_as_long_as_in_the_firmware_it_is_named_after() {
-        assert_eq!(STYLES.map(|style| style.effect_bytes()), [18, 14, 17]);
+        assert_eq!(STYLES.map(|style| style.effect_bytes()), [22, 18, 17]);
     }
 }

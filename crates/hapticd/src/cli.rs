@@ -63,7 +63,7 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// Measure the wake-up latency of the bare real-time loop on this machine.
     Latency(LatencyArguments),
-    /// List connected devices and the backend for each.
+    /// List connected devices and the backend for each, or read a report descriptor.
     Devices(DevicesArguments),
     /// Install the udev rules that let users open haptic devices; needs root.
     InstallUdev(InstallUdevArguments),
@@ -269,6 +269,10 @@ pub struct LatencyArguments {
 /// Arguments of `devices`.
 #[derive(Args, Clone, Debug)]
 pub struct DevicesArguments {
+    /// Report what would be driven of a HID device with this report descriptor: a file of bytes, or of hexadecimal text
+    /// in which `#` starts a comment.
+    #[arg(long, value_name = "FILE")]
+    pub descriptor: Option<PathBuf>,
     /// Print the devices as a JSON object.
     #[arg(long)]
     pub json: bool,

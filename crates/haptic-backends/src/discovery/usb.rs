@@ -1,7 +1,7 @@
 //! Lists HID devices, and input devices for which the kernel provides force feedback. A joystick that is both is listed
 //! once: as a HID device if a HID backend can drive it, otherwise as an input device.
 
-use super::{Found, NO_BACKEND, missing_rights};
+use super::{Found, NO_BACKEND, missing_rights, texts};
 use crate::evdev::node::{self, NodeInfo};
 use crate::hid::descriptor::Descriptor;
 use crate::hid::hidraw::{self, HidrawInfo};
@@ -12,13 +12,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A listed device and its `/sys` folder.
-struct Whole {
-    folder: Option<PathBuf>,
-    found: Found,
+pub struct Whole {
+    pub folder: Option<PathBuf>,
+    pub found: Found,
 }
 
 /// Lists the HID and input devices, with `root` as the root directory.
-pub fn found_under(root: &Path) -> Vec<Found> {
+pub fn wholes_under(root: &Path) -> Vec<Whole> {
     let mut wholes: Vec<Whole> = hidraw::list_in(root).iter().filter_map(|info| whole(root, info)).collect();
     for info in node::list_in(root) {
         let Some(found) = input_device(root, &info) else { continue };
@@ -31,7 +31,7 @@ pub fn found_under(root: &Path) -> Vec<Found> {
             None => wholes.push(Whole { found, folder }),
         }
     }
-    wholes.into_iter().map(|whole| whole.found).collect()
+    wholes
 }
 
 /// Returns the `/sys` folder of the device behind a node. `class` is the device class in `/sys/class`: `hidraw` for
@@ -53,6 +53,7 @@ fn whole(root: &Path, info: &HidrawInfo) -> Option<Whole> {
         backend,
         axes: recognised.axes,
         capabilities: recognised.capabilities,
+        unknown: texts(&recognised.unknown),
         missing: problem.into_iter().chain(missing_rights(&below(root, &info.path))).collect(),
     };
     Some(Whole { folder: folder_of(root, "hidraw", &info.path), found })
@@ -68,6 +69,7 @@ fn input_device(root: &Path, info: &NodeInfo) -> Option<Found> {
         backend: kind.name,
         axes: recognised.axes,
         capabilities: recognised.capabilities,
+        unknown: texts(&recognised.unknown),
         missing: missing_rights(&below(root, &info.path)),
     })
 }
@@ -79,10 +81,9 @@ fn below(root: &Path, node: &Path) -> PathBuf {
 /// Returns the reason no backend can drive a joystick; `None` for devices that are not joysticks, such as keyboards and
 /// mice.
 fn problem(info: &HidrawInfo) -> Option<String> {
-    let find = |axes| PidLayout::find(&info.descriptor, axes);
-    match find(2).or_else(|_| find(1)).err()? {
+    match PidLayout::find_most(&info.descriptor).err()? {
         LayoutError::NoForceFeedback if !is_joystick(&info.descriptor) => None,
-        LayoutError::NoAxis { .. } | LayoutError::Descriptor(_) => None,
+        LayoutError::NoAxis | LayoutError::Descriptor(_) => None,
         error => Some(error.to_string()),
     }
 }

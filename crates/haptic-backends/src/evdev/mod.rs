@@ -14,7 +14,7 @@ use crate::hid::joystick::{JOYSTICK_KEYS, JoystickSettings};
 use crate::open_error::OpenError;
 use crate::scale::{AxisScale, encoder_step_m, limits};
 use crate::threaded::{
-    Connection, Connector, Received, Receiver, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
+    Connection, Connector, Received, Receiver, ReportChange, ReportingMode, SendOutcome, ThreadedDevice, Transmitter,
 };
 use haptic_device::{Identity, KindSpec, MAX_AXES};
 use nalgebra::Vector2;
@@ -204,7 +204,7 @@ impl Receiver for EvdevReceiver {
         for (axis, (scale, value)) in self.scales.iter().zip(&self.values).enumerate() {
             position_m[axis] = scale.position_m(f64::from(*value));
         }
-        Ok(Received::Position(position_m, None))
+        Ok(Received::Position(position_m, None, ReportChange::Axes))
     }
 
     fn reporting_mode(&self) -> ReportingMode {

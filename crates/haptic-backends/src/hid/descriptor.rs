@@ -10,10 +10,12 @@ use core::fmt;
 
 /// Maximum length of a descriptor, bytes; Linux rejects longer ones.
 pub const MAX_DESCRIPTOR_BYTES: usize = 4096;
-/// Maximum length of a supported report, bits, without its id. A full-speed USB packet has 512 bits.
+/// Maximum offset of the end of a field in its report, bits, without its id. Fields beyond it are left out: devices
+/// have long reports for other purposes, which need not be understood. A full-speed USB packet has 512 bits.
 pub const MAX_REPORT_BITS: u32 = 2048;
-/// Maximum number of fields in a descriptor; a game pad with many buttons has about a hundred.
-pub const MAX_FIELDS: usize = 4096;
+/// Maximum number of fields of a descriptor; further ones are left out. A game pad with many buttons has about a
+/// hundred.
+pub const MAX_FIELDS: usize = 16_384;
 /// Maximum number of usages in one main item.
 const MAX_USAGES: usize = 1024;
 /// Maximum nesting depth of collections and of pushed globals.
@@ -39,8 +41,6 @@ pub enum Problem {
     NothingToEnd,
     NeverEnded { collections: usize },
     ReportIdZero,
-    ReportTooLong { bits: u64 },
-    TooManyFields,
 }
 
 impl fmt::Display for DescriptorError {
@@ -59,8 +59,6 @@ impl fmt::Display for Problem {
             Self::NothingToEnd => write!(out, "the end of a collection that was not started"),
             Self::NeverEnded { collections } => write!(out, "{collections} collections never end"),
             Self::ReportIdZero => write!(out, "report id 0, which is reserved for devices without ids"),
-            Self::ReportTooLong { bits } => write!(out, "a report of {bits} bits, more than {MAX_REPORT_BITS}"),
-            Self::TooManyFields => write!(out, "more than {MAX_FIELDS} fields"),
         }
     }
 }
@@ -74,14 +72,16 @@ pub struct Descriptor {
     /// Usage of each collection and index of its parent, in the order in which the collections start.
     collections: Vec<(Usage, Option<usize>)>,
     /// Kind, id and length of every report; the length is in bits, without the id.
-    lengths: Vec<(ReportKind, u8, u32)>,
+    lengths: Vec<(ReportKind, u8, u64)>,
+    has_more_fields: bool,
 }
 
 impl Descriptor {
     /// Parses a descriptor.
     ///
     /// # Errors
-    /// If the descriptor is truncated, its items are not properly nested, a report id is zero, or a cap is exceeded.
+    /// If the descriptor is truncated or longer than [`MAX_DESCRIPTOR_BYTES`], its items are not properly nested, or a
+    /// report id is zero.
     pub fn parse(bytes: &[u8]) -> Result<Self, DescriptorError> {
         let fail = |at, problem| DescriptorError { at, problem };
         if bytes.len() > MAX_DESCRIPTOR_BYTES {
@@ -111,6 +111,11 @@ impl Descriptor {
         Some(found.2.div_ceil(8) as usize)
     }
 
+    /// Whether fields beyond [`MAX_FIELDS`] are left out.
+    pub fn has_more_fields(&self) -> bool {
+        self.has_more_fields
+    }
+
     /// Whether a field is in a collection with this usage, at any depth.
     pub fn is_within(&self, field: &Field, usage: Usage) -> bool {
         self.ancestors(field).any(|ancestor| ancestor == usage)
@@ -124,6 +129,15 @@ impl Descriptor {
             next = *parent;
             Some(*usage)
         })
+    }
+
+    /// Index of the outermost collection that contains a field.
+    pub fn application_of(&self, field: &Field) -> Option<usize> {
+        let mut outermost = field.collection?;
+        while let Some(parent) = self.collections[outermost].1 {
+            outermost = parent;
+        }
+        Some(outermost)
     }
 
     /// Returns the usages of the outermost collections, which identify the device type, such as a joystick.
@@ -209,6 +223,9 @@ struct Globals {
     physical_maximum: Bound,
     exponent: i32,
     unit: u32,
+    /// First usage with the present unit, and with the present physical maximum.
+    unit_of: Option<Usage>,
+    physical_of: Option<Usage>,
     size_bits: u32,
     count: u32,
     report_id: u8,
@@ -247,19 +264,17 @@ struct Machine {
 impl Machine {
     fn take(&mut self, item: &Item) -> Result<(), Problem> {
         match item.tag {
+            0xA0 => return self.begin_collection(),
+            0xC0 => return self.end_collection(),
+            0xA4 => return self.push(),
+            0xB4 => return self.pop(),
+            0x84 => return self.set_report_id(item.data),
             0x80 => self.main(ReportKind::Input, item.data),
             0x90 => self.main(ReportKind::Output, item.data),
             0xB0 => self.main(ReportKind::Feature, item.data),
-            0xA0 => self.begin_collection(),
-            0xC0 => self.end_collection(),
-            0xA4 => self.push(),
-            0xB4 => self.pop(),
-            0x84 => self.set_report_id(item.data),
-            _ => {
-                self.set(item);
-                Ok(())
-            }
+            _ => self.set(item),
         }
+        Ok(())
     }
 
     fn set(&mut self, item: &Item) {
@@ -308,23 +323,32 @@ impl Machine {
     }
 
     /// Creates the fields of one main item and extends its report.
-    fn main(&mut self, kind: ReportKind, flags: u32) -> Result<(), Problem> {
+    fn main(&mut self, kind: ReportKind, flags: u32) {
         const CONSTANT: u32 = 1 << 0;
         const VARIABLE: u32 = 1 << 1;
+        const RELATIVE: u32 = 1 << 2;
         let locals = std::mem::take(&mut self.locals);
         let Globals { size_bits, count, .. } = self.globals;
         let bits = u64::from(size_bits) * u64::from(count);
-        let bit_offset = self.reserve(kind, bits)?;
-        let has_data = flags & CONSTANT == 0 && !locals.usages.is_empty() && bits > 0 && size_bits <= MAX_FIELD_BITS;
-        match (has_data, flags & VARIABLE != 0) {
-            (false, _) => Ok(()),
-            (true, true) => self.add_variables(kind, bit_offset, &locals.usages),
-            (true, false) => self.add_array(kind, bit_offset, locals.usages),
+        let bit_offset = self.reserve(kind, bits);
+        if flags & CONSTANT != 0 || bits == 0 || size_bits > MAX_FIELD_BITS {
+            return;
+        }
+        let (Some(bit_offset), Some(first)) = (bit_offset, locals.usages.first()) else { return };
+        self.globals.unit_of.get_or_insert(*first);
+        self.globals.physical_of.get_or_insert(*first);
+        let field = Field { is_relative: flags & RELATIVE != 0, ..self.field(kind, bit_offset) };
+        if flags & VARIABLE != 0 {
+            self.add_variables(&field, &locals.usages);
+        } else {
+            // Only the first element of an array becomes a field, because arrays with several elements list buttons or
+            // keys. The elements contain usage numbers.
+            self.add(Field { choices: locals.usages, ..field });
         }
     }
 
-    /// Extends a report by `bits` and returns its previous length, bits.
-    fn reserve(&mut self, kind: ReportKind, bits: u64) -> Result<u32, Problem> {
+    /// Extends a report by `bits` and returns its previous length, bits; `None` if the report is now too long.
+    fn reserve(&mut self, kind: ReportKind, bits: u64) -> Option<u32> {
         let id = self.globals.report_id;
         let known = self.descriptor.lengths.iter().position(|length| (length.0, length.1) == (kind, id));
         let index = known.unwrap_or_else(|| {
@@ -332,37 +356,26 @@ impl Machine {
             self.descriptor.lengths.len() - 1
         });
         let end = &mut self.descriptor.lengths[index].2;
-        let (start, longer) = (*end, u64::from(*end) + bits);
-        if longer > u64::from(MAX_REPORT_BITS) {
-            return Err(Problem::ReportTooLong { bits: longer });
-        }
-        *end = longer as u32;
-        Ok(start)
+        let start = *end;
+        *end = start.saturating_add(bits);
+        (*end <= u64::from(MAX_REPORT_BITS)).then_some(start as u32)
     }
 
     /// Adds one field per element of a main item. Each element has its own usage; if there are too few usages, the last
     /// one applies to the remaining elements.
-    fn add_variables(&mut self, kind: ReportKind, bit_offset: u32, usages: &[Usage]) -> Result<(), Problem> {
-        let Globals { size_bits, count, .. } = self.globals;
-        for element in 0..count {
+    fn add_variables(&mut self, first: &Field, usages: &[Usage]) {
+        for element in 0..self.globals.count {
             let usage = usages[(element as usize).min(usages.len() - 1)];
-            self.add(Field { usage, ..self.field(kind, bit_offset + element * size_bits) })?;
+            self.add(Field { usage, bit_offset: first.bit_offset + element * first.bits, ..first.clone() });
         }
-        Ok(())
     }
 
-    /// Adds an array, whose elements contain usage numbers. Only its first element becomes a field, because arrays with
-    /// several elements list buttons or keys.
-    fn add_array(&mut self, kind: ReportKind, bit_offset: u32, choices: Vec<Usage>) -> Result<(), Problem> {
-        self.add(Field { choices, ..self.field(kind, bit_offset) })
-    }
-
-    fn add(&mut self, field: Field) -> Result<(), Problem> {
-        if self.descriptor.fields.len() >= MAX_FIELDS {
-            return Err(Problem::TooManyFields);
+    fn add(&mut self, field: Field) {
+        if self.descriptor.fields.len() < MAX_FIELDS {
+            self.descriptor.fields.push(field);
+        } else {
+            self.descriptor.has_more_fields = true;
         }
-        self.descriptor.fields.push(field);
-        Ok(())
     }
 
     fn field(&self, kind: ReportKind, bit_offset: u32) -> Field {
@@ -378,6 +391,9 @@ impl Machine {
             physical: Bound::range(globals.physical_minimum, globals.physical_maximum),
             unit: globals.unit,
             exponent: globals.exponent,
+            unit_of: globals.unit_of,
+            physical_of: globals.physical_of,
+            is_relative: false,
             collection: self.open.last().copied(),
         }
     }
@@ -391,9 +407,9 @@ impl Globals {
             0x14 => self.logical_minimum = Bound::of(item),
             0x24 => self.logical_maximum = Bound::of(item),
             0x34 => self.physical_minimum = Bound::of(item),
-            0x44 => self.physical_maximum = Bound::of(item),
+            0x44 => (self.physical_maximum, self.physical_of) = (Bound::of(item), None),
             0x54 => self.exponent = item.exponent(),
-            0x64 => self.unit = item.data,
+            0x64 => (self.unit, self.unit_of) = (item.data, None),
             0x74 => self.size_bits = item.data,
             0x94 => self.count = item.data,
             _ => {}
@@ -430,11 +446,24 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_with_four_billion_fields_is_rejected_without_creating_them() {
+    fn four_billion_fields_are_left_out_and_do_not_reject_the_descriptor() {
         let mut bytes = PAD.to_vec();
         bytes.splice(18..20, [0x97, 0xFF, 0xFF, 0xFF, 0xFF]);
-        let error = Descriptor::parse(&bytes).unwrap_err();
-        assert!(matches!(error.problem, Problem::ReportTooLong { .. }), "{error}");
+        let pad = Descriptor::parse(&bytes).unwrap();
+        assert!(pad.fields().is_empty());
+        let bits = u64::from(u32::MAX) + 5 + 20;
+        assert_eq!(pad.report_bytes(ReportKind::Input, 0), Some(bits.div_ceil(8) as usize));
+    }
+
+    #[test]
+    fn a_long_report_leaves_the_others_as_they_are() {
+        // A feature report of 259 bytes with id 2 ahead of the buttons and axes with id 1.
+        let long = [0x06, 0x00, 0xFF, 0x85, 2, 0x09, 1, 0x75, 8, 0x96, 0x03, 0x01, 0xB1, 0x02, 0x85, 1];
+        let bytes = [&PAD[..6], &long, &PAD[6..]].concat();
+        let pad = Descriptor::parse(&bytes).unwrap();
+        assert_eq!(pad.fields().len(), 5);
+        assert_eq!(pad.report_bytes(ReportKind::Input, 1), Some(4));
+        assert_eq!(pad.report_bytes(ReportKind::Feature, 2), Some(259));
     }
 
     #[test]

@@ -3,6 +3,16 @@
 /// Maximum width of a supported field, bits.
 pub const MAX_FIELD_BITS: u32 = 32;
 
+/// Units as the specification encodes them: the low nibble is the system of units, and the next one is the exponent of
+/// the length or angle.
+pub const CENTIMETRE: u32 = 0x11;
+/// Unit of an angle in SI.
+pub const RADIAN: u32 = 0x12;
+/// Unit of a length in the English system.
+pub const INCH: u32 = 0x13;
+/// Unit of an angle in the English system.
+pub const DEGREE: u32 = 0x14;
+
 /// Kind of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReportKind {
@@ -60,6 +70,13 @@ pub struct Field {
     pub unit: u32,
     /// Power of ten by which the unit is scaled.
     pub exponent: i32,
+    /// First usage in the descriptor to which this unit applies. A descriptor may leave the unit of one field standing
+    /// for the following ones.
+    pub unit_of: Option<Usage>,
+    /// First usage in the descriptor to which this physical maximum applies.
+    pub physical_of: Option<Usage>,
+    /// Whether the value is a change since the last report, as of a mouse.
+    pub is_relative: bool,
     /// Index of the innermost collection that contains the field.
     pub(super) collection: Option<usize>,
 }
@@ -106,6 +123,11 @@ impl Field {
         (value <= self.logical.1).then_some(value)
     }
 
+    /// Whether the physical values are angles: radians or degrees.
+    pub fn is_angle(&self) -> bool {
+        [RADIAN, DEGREE].contains(&self.unit)
+    }
+
     /// Returns the physical range, which the specification defaults to the logical range.
     pub fn physical_range(&self) -> (i64, i64) {
         if self.physical.0 == self.physical.1 { self.logical } else { self.physical }
@@ -144,6 +166,9 @@ pub(crate) mod tests {
             physical: (0, 0),
             unit: 0,
             exponent: 0,
+            unit_of: None,
+            physical_of: None,
+            is_relative: false,
             collection: None,
         }
     }

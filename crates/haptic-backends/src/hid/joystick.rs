@@ -7,21 +7,25 @@
 mod arm;
 mod effort_stream;
 
-use super::field::Field;
+use super::field::{CENTIMETRE, DEGREE, Field, INCH, RADIAN};
 use super::force::PidEncoder;
 use super::layout::{LayoutError, PidLayout};
 use super::link::{HidLink, HidPort, Opened};
+use super::usages::is_axis;
 use crate::open_error::OpenError;
 use crate::scale::{AxisScale, encoder_step_m, limits};
-use crate::threaded::{Connection, Connector, Received, Receiver, SendOutcome, ThreadedDevice, Transmitter};
+use crate::threaded::{
+    Connection, Connector, Received, Receiver, ReportChange, SendOutcome, ThreadedDevice, Transmitter,
+};
 use arm::{arm, send_command};
 use effort_stream::{Act, EffortStream};
 use haptic_device::{FaultCode, Identity, KindSpec, MAX_AXES};
 use nalgebra::Vector2;
 use std::io;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Settings of a joystick, from its device file.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +43,7 @@ pub struct JoystickSettings {
 }
 
 /// Travel assumed if neither the device file nor the descriptor specifies it, m; typical of a joystick.
-const ASSUMED_TRAVEL_M: f64 = 0.1;
+pub(super) const ASSUMED_TRAVEL_M: f64 = 0.1;
 
 impl JoystickSettings {
     /// Returns the scale of an axis with the given range of counts. `described_m` is the travel given in the
@@ -56,15 +60,12 @@ impl JoystickSettings {
     }
 }
 
+/// Range of a travel at the handle that a device can have, m.
+const POSSIBLE_TRAVEL_M: RangeInclusive<f64> = 1e-3..=10.0;
+
 /// Returns the travel of an axis according to its descriptor, m: a length, or an angle times the lever. `None` if the
-/// descriptor gives neither.
-fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
-    // Units as the specification encodes them: the low nibble is the system of units, and the next one is the exponent
-    // of the length or angle.
-    const CENTIMETRE: u32 = 0x11;
-    const RADIAN: u32 = 0x12;
-    const INCH: u32 = 0x13;
-    const DEGREE: u32 = 0x14;
+/// descriptor gives neither, or only with the unit or range of another control, which some descriptors leave standing.
+pub(crate) fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
     let (from, to) = field.physical;
     let span = (to - from) as f64 * libm::pow(10.0, f64::from(field.exponent));
     let metres = match field.unit {
@@ -74,7 +75,8 @@ fn described_travel_m(field: &Field, lever_m: f64) -> Option<f64> {
         DEGREE => span.to_radians() * lever_m,
         _ => return None,
     };
-    (metres > 0.0 && metres.is_finite()).then_some(metres)
+    let is_own = [field.unit_of, field.physical_of].iter().all(|first| first.is_none_or(is_axis));
+    (is_own && POSSIBLE_TRAVEL_M.contains(&metres)).then_some(metres)
 }
 
 /// Device kind of joysticks with HID force feedback.
@@ -159,13 +161,16 @@ impl JoystickConnector {
         let Opened { reading, mut writing, interval_ns, .. } = opened;
         let blocks = arm(writing.as_mut(), &self.code)?;
         let layout = self.code.layout();
-        let receiving = JoystickReceiver {
+        let mut receiving = JoystickReceiver {
             link: reading,
             axes: layout.axes.clone(),
             actuators_enabled: layout.actuators_enabled.clone(),
             scales: self.scales.clone(),
             are_actuators_off: false,
+            newest: InputReport::default(),
+            first: None,
         };
+        receiving.wait_for_first().map_err(|error| OpenError::rejected("a first read of its axes", &error))?;
         let sending =
             JoystickSender { link: writing, code: self.code.clone(), stream: EffortStream::new(blocks, interval_ns) };
         Ok(Connection { receiving: Box::new(receiving), sending: Box::new(sending) })
@@ -212,23 +217,41 @@ struct JoystickReceiver {
     scales: Vec<AxisScale>,
     /// Whether a switch on the device, or the device itself, has cut the motor power. Many devices never report this.
     are_actuators_off: bool,
+    /// Newest report with the axes.
+    newest: InputReport,
+    /// First position, which arrived while the device was being armed.
+    first: Option<Received>,
 }
 
 impl Receiver for JoystickReceiver {
     fn receive(&mut self, wait: Duration) -> io::Result<Received> {
-        let mut bytes = [0; 256];
+        if let Some(first) = self.first.take() {
+            return Ok(first);
+        }
+        let mut bytes = [0; MAX_INPUT_BYTES];
         let length = self.link.read(&mut bytes, wait)?;
         Ok(if length == 0 { Received::Nothing } else { self.interpret(&bytes[..length]) })
     }
 }
 
 impl JoystickReceiver {
+    /// Waits for the first position. A device that reports only changes sends it late if the handle is at rest, and
+    /// there is no valid reading until then.
+    fn wait_for_first(&mut self) -> io::Result<()> {
+        let start = Instant::now();
+        while self.first.is_none() && start.elapsed() < FIRST_POSITION_WITHIN {
+            let received = self.receive(CHECK_FIRST_EVERY)?;
+            self.first = matches!(received, Received::Position(..)).then_some(received);
+        }
+        Ok(())
+    }
+
     /// Interprets a report, which may contain the axes, the state of the motors, or both.
     fn interpret(&mut self, bytes: &[u8]) -> Received {
         let has_switched = self.update_actuators(bytes);
         let fault = self.are_actuators_off.then_some(FaultCode::Disarmed);
         match self.position_m(bytes) {
-            Some(position_m) => Received::Position(position_m, fault),
+            Some(position_m) => Received::Position(position_m, fault, self.newest.replace(bytes, &self.axes)),
             None if has_switched => Received::Condition(fault),
             None => Received::Nothing,
         }
@@ -252,6 +275,48 @@ impl JoystickReceiver {
     }
 }
 
+/// Maximum wait for the first position; OpenFFBoard repeats an unchanged report after 100 ms. A device that sends none
+/// is ready when its handle moves.
+const FIRST_POSITION_WITHIN: Duration = Duration::from_millis(250);
+/// Maximum time for which one read waits for the first position.
+const CHECK_FIRST_EVERY: Duration = Duration::from_millis(20);
+
+/// Maximum number of bytes that are read of an input report; the rest is cut off.
+const MAX_INPUT_BYTES: usize = 256;
+
+/// The whole of an input report, to be compared with the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct InputReport {
+    bytes: [u8; MAX_INPUT_BYTES],
+    length: usize,
+}
+
+impl Default for InputReport {
+    fn default() -> Self {
+        Self { bytes: [0; MAX_INPUT_BYTES], length: 0 }
+    }
+}
+
+impl InputReport {
+    /// Stores a newer report and returns its difference to the previous one.
+    fn replace(&mut self, bytes: &[u8], axes: &[Field]) -> ReportChange {
+        let mut newer = Self { length: bytes.len(), ..Self::default() };
+        newer.bytes[..bytes.len()].copy_from_slice(bytes);
+        let before = std::mem::replace(self, newer);
+        match before {
+            before if before == newer => ReportChange::Nothing,
+            before if before.without(axes) == newer.without(axes) => ReportChange::Axes,
+            _ => ReportChange::Others,
+        }
+    }
+
+    fn without(mut self, axes: &[Field]) -> Self {
+        let id_bytes = |field: &Field| usize::from(field.report_id != 0);
+        axes.iter().for_each(|field| field.put(&mut self.bytes[id_bytes(field)..], 0));
+        self
+    }
+}
+
 /// Returns the contents of a report without its id; `None` if the field belongs to another report.
 fn content<'a>(field: &Field, bytes: &'a [u8]) -> Option<&'a [u8]> {
     match field.report_id {
@@ -263,7 +328,15 @@ fn content<'a>(field: &Field, bytes: &'a [u8]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hid::field::Usage;
     use crate::hid::link::tests::NoLink;
+    use crate::hid::usages::X;
+    use crate::threaded::reporting_mode::ReportingModeDetector;
+    use haptic_emulator::gadget::Gadget;
+    use haptic_emulator::handle::EmulatedHandle;
+    use haptic_emulator::style::{OPEN_FFBOARD, Style};
+
+    const HAT: Usage = Usage::new(1, 0x39);
 
     const MS: u64 = 1_000_000;
 
@@ -278,12 +351,14 @@ mod tests {
             actuators_enabled: Some(Field { report_id: state_id, ..field(state_at, 1, (0, 1)) }),
             scales: vec![AxisScale { m_per_count: 0.001, ..AxisScale::default() }],
             are_actuators_off: false,
+            newest: InputReport::default(),
+            first: None,
         }
     }
 
     #[test]
     fn axes_are_read_from_a_report_that_also_has_the_state_of_the_motors() {
-        let at = |x_m: f64, fault: Option<FaultCode>| Received::Position(Vector2::new(x_m, 0.0), fault);
+        let at = |x_m: f64, fault| Received::Position(Vector2::new(x_m, 0.0), fault, ReportChange::Others);
         let mut without_ids = wheel(0, 0);
         assert_eq!(without_ids.interpret(&[10, 1]), at(0.01, None));
         assert_eq!(without_ids.interpret(&[20, 0]), at(0.02, Some(FaultCode::Disarmed)));
@@ -297,12 +372,57 @@ mod tests {
         let mut wheel = wheel(1, 2);
         let off = Some(FaultCode::Disarmed);
         assert_eq!(wheel.interpret(&[2, 0]), Received::Condition(off));
-        for _ in 0..3 {
-            assert_eq!(wheel.interpret(&[1, 10]), Received::Position(Vector2::new(0.01, 0.0), off));
+        let at_ten = |fault, change| Received::Position(Vector2::new(0.01, 0.0), fault, change);
+        for change in [ReportChange::Others, ReportChange::Nothing, ReportChange::Nothing] {
+            assert_eq!(wheel.interpret(&[1, 10]), at_ten(off, change));
             assert_eq!(wheel.interpret(&[2, 0]), Received::Nothing);
         }
         assert_eq!(wheel.interpret(&[2, 1]), Received::Condition(None));
-        assert_eq!(wheel.interpret(&[1, 10]), Received::Position(Vector2::new(0.01, 0.0), None));
+        assert_eq!(wheel.interpret(&[1, 10]), at_ten(None, ReportChange::Nothing));
+    }
+
+    #[test]
+    fn a_report_is_compared_with_the_previous_one_as_a_whole() {
+        let axes = wheel(1, 2).axes;
+        let mut newest = InputReport::default();
+        let mut change = |bytes: &[u8]| newest.replace(bytes, &axes);
+        assert_eq!(change(&[1, 10, 7]), ReportChange::Others);
+        assert_eq!(change(&[1, 10, 7]), ReportChange::Nothing);
+        assert_eq!(change(&[1, 11, 7]), ReportChange::Axes);
+        assert_eq!(change(&[1, 11, 8]), ReportChange::Others);
+        assert_eq!(change(&[1, 11, 8, 0]), ReportChange::Others);
+    }
+
+    /// Whether a device with a still handle is taken for a stream at any time in 20 s, in which its pedals move in this
+    /// fraction of the milliseconds.
+    fn is_ever_a_stream(style: Style, fraction: f64) -> bool {
+        let settings =
+            JoystickSettings { axes: 2, travel_m: None, lever_m: 0.05, centre_counts: None, full_scale_n: [4.0; 2] };
+        let axes = PidLayout::find(&style.descriptor(), 2).unwrap().axes;
+        let scales: Vec<_> = axes.iter().enumerate().map(|(axis, field)| scale(axis, field, &settings)).collect();
+        let mut detector = ReportingModeDetector::new(encoder_step_m(&scales));
+        let mut receiver = JoystickReceiver { axes, scales, ..wheel(1, 2) };
+        let handle = EmulatedHandle::still().unwrap();
+        let mut gadget = Gadget::joystick(style, None, 4.0, handle).with_moving_pedals(fraction);
+        let (mut before_ms, mut is_stream) = (0, false);
+        for ms in 1..=20_000 {
+            let Some(report) = gadget.advance(ms * 1000) else { continue };
+            let Received::Position(position_m, None, change) = receiver.interpret(&report) else {
+                panic!("{report:?}")
+            };
+            is_stream |= detector.update(position_m, change, (ms - before_ms) * MS);
+            before_ms = ms;
+        }
+        is_stream
+    }
+
+    #[test]
+    fn a_board_that_reports_changes_is_no_stream_beside_jittering_pedals_and_its_streaming_twin_is_one() {
+        let twin = Style { reports_changes: false, ..OPEN_FFBOARD };
+        for fraction in [0.0, 0.05, 0.1, 0.3, 0.6] {
+            assert!(!is_ever_a_stream(OPEN_FFBOARD, fraction), "{fraction}");
+            assert!(is_ever_a_stream(twin, fraction), "{fraction}");
+        }
     }
 
     #[test]
@@ -322,5 +442,20 @@ mod tests {
         let slider = Field { physical: (0, 80), unit: 0x11, exponent: -1, ..wheel.clone() };
         assert!((described_travel_m(&slider, 0.15).unwrap() - 0.08).abs() < 1e-12);
         assert_eq!(described_travel_m(&Field { unit: 0, ..wheel }, 0.15), None);
+    }
+
+    #[test]
+    fn a_unit_left_standing_by_a_hat_is_not_that_of_the_axis() {
+        let own = Field {
+            physical: (0, 315),
+            unit: 0x14,
+            unit_of: Some(X),
+            physical_of: Some(X),
+            ..super::super::field::tests::field(0, 16, (0, 65535))
+        };
+        assert!(described_travel_m(&own, 0.05).is_some());
+        let of_hat = Field { unit_of: Some(HAT), ..own.clone() };
+        assert_eq!(described_travel_m(&of_hat, 0.05), None);
+        assert_eq!(described_travel_m(&Field { physical_of: Some(HAT), ..own }, 0.05), None);
     }
 }

@@ -20,11 +20,12 @@ const SHORTEST_DURATION_S: f64 = 0.05;
 pub enum LayoutError {
     /// The descriptor is malformed.
     Descriptor(DescriptorError),
-    /// The descriptor has no axis with this name.
-    NoAxis {
-        /// Name of the axis.
-        axis: &'static str,
-    },
+    /// The descriptor has neither an x axis nor a steering axis.
+    NoAxis,
+    /// The descriptor has an x axis, but no y axis beside it.
+    NoSecondAxis,
+    /// Axes Enable has one axis, so the device has one motor, but two are asked for.
+    OneMotor,
     /// No report in the descriptor sets a force.
     NoForceFeedback,
     /// The descriptor lacks a part of the force feedback required for constant forces.
@@ -54,8 +55,10 @@ impl fmt::Display for LayoutError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Descriptor(error) => write!(out, "{error}"),
-            Self::NoAxis { axis } => {
-                write!(out, "its descriptor has no {axis} axis; write axes = 1 if it has only one")
+            Self::NoAxis => write!(out, "its descriptor has no x axis"),
+            Self::NoSecondAxis => write!(out, "its descriptor has no y axis; write axes = 1 if it has only one"),
+            Self::OneMotor => {
+                write!(out, "its descriptor enables force on one axis alone: it has one motor; write axes = 1")
             }
             Self::NoForceFeedback => write!(out, "it has no force feedback: no report of its descriptor sets a force"),
             Self::Missing { what } => write!(out, "its descriptor has no {what}, which constant forces need"),
@@ -125,6 +128,15 @@ pub struct EffectFields {
     pub directions: Vec<Field>,
 }
 
+impl EffectFields {
+    /// Whether Axes Enable has one axis alone. With two, the descriptor does not tell how many have a motor: many boards
+    /// with one motor keep the descriptor of a board with two.
+    fn has_one_motor(&self) -> bool {
+        let first = self.axes_enable.first().map(|field| field.usage);
+        first.is_some() && self.axes_enable.iter().all(|field| Some(field.usage) == first)
+    }
+}
+
 /// Fields of the Set Constant Force report.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the usage tables")]
@@ -175,8 +187,8 @@ impl PidLayout {
         let descriptor = Descriptor::parse(bytes)?;
         let search = Search { descriptor: &descriptor };
         let layout = Self {
-            axes: search.axes(axes)?,
             effect: search.effect(axes)?,
+            axes: search.axes(axes)?,
             constant: search.constant()?,
             operation: search.operation()?,
             create: search.create()?,
@@ -188,6 +200,22 @@ impl PidLayout {
             actuators_enabled: search.anywhere(ReportKind::Input, ACTUATORS_ENABLED),
         };
         Ok(layout)
+    }
+
+    /// Finds the reports of a device with two axes, or with one if that is all it has.
+    ///
+    /// # Errors
+    /// If one axis cannot be driven either.
+    pub fn find_most(bytes: &[u8]) -> Result<Self, LayoutError> {
+        Self::find(bytes, 2).or_else(|_| Self::find(bytes, 1))
+    }
+
+    /// Returns what the descriptor does not tell about the axes, with what to write in the device file.
+    pub fn doubts(&self) -> Option<String> {
+        (self.axes.len() > 1).then(|| {
+            let enabled = if self.effect.axes_enable.is_empty() { "has no Axes Enable" } else { "enables x and y" };
+            format!("motors: the descriptor {enabled}, which devices with one motor do as well; if so, write axes = 1")
+        })
     }
 
     /// Returns a description of the force feedback for the user.
@@ -259,22 +287,35 @@ impl Search<'_> {
         found.map(|field| Ok((self.shape(&field, "a report")?, field))).transpose()
     }
 
+    /// Finds the axes of the handle. A descriptor may have a mouse as well, whose x and y are relative and belong to
+    /// another application collection than the force feedback.
     fn axes(&self, count: usize) -> Result<Vec<Field>, LayoutError> {
-        let x = self.anywhere(ReportKind::Input, X).or_else(|| self.anywhere(ReportKind::Input, STEERING));
-        let mut axes = vec![consistent(x.ok_or(LayoutError::NoAxis { axis: "x" })?, "the x axis")?];
+        let force = self.fields(ReportKind::Output).find(|field| self.descriptor.is_within(field, SET_EFFECT_REPORT));
+        let application = force.and_then(|field| self.descriptor.application_of(field));
+        let is_beside = |field: &&Field| self.descriptor.application_of(field) == application;
+        let positions = |usage: Usage| {
+            self.fields(ReportKind::Input)
+                .filter(move |field| field.usage == usage && field.choices.is_empty() && !field.is_relative)
+        };
+        let beside = [X, STEERING].into_iter().find_map(|usage| positions(usage).find(is_beside));
+        let x = beside.or_else(|| [X, STEERING].into_iter().find_map(|usage| positions(usage).next()));
+        let x = x.ok_or(LayoutError::NoAxis)?;
+        let mut axes = vec![consistent(x.clone(), "the x axis")?];
         if count > 1 {
-            let y = self.anywhere(ReportKind::Input, Y).ok_or(LayoutError::NoAxis { axis: "y" })?;
-            axes.push(consistent(y, "the y axis")?);
+            let y = positions(Y).find(|field| field.report_id == x.report_id);
+            axes.push(consistent(y.ok_or(LayoutError::NoSecondAxis)?.clone(), "the y axis")?);
         }
         Ok(axes)
     }
 
     fn effect(&self, axes: usize) -> Result<EffectFields, LayoutError> {
         let output = ReportKind::Output;
-        if !self.fields(output).any(|field| self.descriptor.is_within(field, SET_EFFECT_REPORT)) {
+        let has = |report| self.fields(output).any(|field| self.descriptor.is_within(field, report));
+        if ![SET_EFFECT_REPORT, SET_CONSTANT_FORCE_REPORT].into_iter().any(has) {
             return Err(LayoutError::NoForceFeedback);
         }
-        let block_index = self.number(output, SET_EFFECT_REPORT, EFFECT_BLOCK_INDEX, "effect block index")?;
+        let block_index =
+            self.number(output, SET_EFFECT_REPORT, EFFECT_BLOCK_INDEX, "Set Effect report with an effect block index")?;
         let fields = EffectFields {
             shape: self.shape(&block_index, "the Set Effect report")?,
             effect_type: self.choice(output, SET_EFFECT_REPORT, ET_CONSTANT_FORCE, "effect type for constant force")?,
@@ -286,6 +327,9 @@ impl Search<'_> {
             block_index,
         };
         effect_duration(&fields.duration)?;
+        if axes > 1 && fields.has_one_motor() {
+            return Err(LayoutError::OneMotor);
+        }
         check_directions(&fields.directions, axes)?;
         let parts = [&fields.effect_type.field, &fields.duration];
         same_report(&fields.block_index, &parts, "one Set Effect report with all its parts")?;
@@ -302,7 +346,8 @@ impl Search<'_> {
 
     fn constant(&self) -> Result<ConstantFields, LayoutError> {
         let report = SET_CONSTANT_FORCE_REPORT;
-        let block_index = self.number(ReportKind::Output, report, EFFECT_BLOCK_INDEX, "Set Constant Force report")?;
+        let index = "Set Constant Force report with an effect block index";
+        let block_index = self.number(ReportKind::Output, report, EFFECT_BLOCK_INDEX, index)?;
         let magnitude = self.number(ReportKind::Output, report, MAGNITUDE, "magnitude of a constant force")?;
         let (minimum, maximum) = magnitude.logical;
         if minimum >= 0 || maximum <= 0 {
@@ -315,7 +360,8 @@ impl Search<'_> {
 
     fn operation(&self) -> Result<OperationFields, LayoutError> {
         let (output, report) = (ReportKind::Output, EFFECT_OPERATION_REPORT);
-        let block_index = self.number(output, report, EFFECT_BLOCK_INDEX, "Effect Operation report")?;
+        let index = "Effect Operation report with an effect block index";
+        let block_index = self.number(output, report, EFFECT_BLOCK_INDEX, index)?;
         let start = self.choice(output, report, OP_EFFECT_START, "command to start an effect")?;
         let stop = self.choice(output, report, OP_EFFECT_STOP, "command to stop an effect")?;
         same_report(&block_index, &[&start.field, &stop.field], "one Effect Operation report with all its parts")?;

@@ -3,6 +3,7 @@
 //! - [`descriptor`] parses a report descriptor into a list of fields, and [`field`] reads and writes the bits of a
 //!   field.
 //! - [`layout`] finds the axes and the force feedback among the fields by the usages in [`usages`].
+//! - [`summary`] states what would be driven, from a descriptor alone.
 //! - [`force`] encodes a force as reports, and [`report`] contains their bytes.
 //! - [`link`] defines the transport of reports, and [`hidraw`] implements it for Linux.
 //! - [`joystick`] is the `hid-pid` backend.
@@ -17,4 +18,5 @@ pub mod layout;
 pub mod link;
 pub mod native;
 pub mod report;
+pub mod summary;
 pub mod usages;

@@ -17,6 +17,16 @@ pub const X: Usage = Usage::new(GENERIC_DESKTOP, 0x30);
 pub const Y: Usage = Usage::new(GENERIC_DESKTOP, 0x31);
 pub const STEERING: Usage = Usage::new(SIMULATION, 0xC8);
 
+/// Whether a usage is that of an axis, x to wheel of a joystick or a control of a vehicle, rather than of a hat or a
+/// button.
+pub fn is_axis(usage: Usage) -> bool {
+    const WHEEL: u16 = 0x38;
+    match usage.page() {
+        GENERIC_DESKTOP => (X.id()..=WHEEL).contains(&usage.id()),
+        page => page == SIMULATION,
+    }
+}
+
 pub const SET_EFFECT_REPORT: Usage = pid(0x21);
 pub const EFFECT_BLOCK_INDEX: Usage = pid(0x22);
 pub const EFFECT_TYPE: Usage = pid(0x25);

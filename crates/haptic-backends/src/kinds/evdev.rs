@@ -1,6 +1,6 @@
 //! `evdev`: devices for which the Linux kernel provides force feedback.
 
-use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, node};
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, Unknown, node};
 use crate::evdev::node::{choose, list};
 use crate::evdev::{self, EVDEV};
 use haptic_device::DeviceConfig;
@@ -16,5 +16,7 @@ fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
 fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
     let Candidate::Input(info) = candidate else { return None };
     let capabilities = "constant force by the kernel's driver".to_owned();
-    (info.has_constant_force && info.axes > 0).then_some(Recognised { axes: Some(info.axes), capabilities })
+    let mut unknown = vec![Unknown::Sign, Unknown::Travel, Unknown::Watchdog];
+    unknown.extend((info.axes > 1).then_some(Unknown::Motors));
+    (info.has_constant_force && info.axes > 0).then_some(Recognised { axes: Some(info.axes), capabilities, unknown })
 }

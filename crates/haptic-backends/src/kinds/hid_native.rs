@@ -1,6 +1,6 @@
 //! `hid-native`: boards that use the native protocol in HID reports.
 
-use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, node};
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, Unknown, node};
 use crate::hid::hidraw::HidrawPort;
 use crate::hid::native::{self, is_native};
 use crate::native::{HID_NATIVE, NativeSettings, first_nonce};
@@ -17,5 +17,6 @@ fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
 fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
     let Candidate::Hid(info) = candidate else { return None };
     let capabilities = "native protocol in HID reports".to_owned();
-    is_native(&info.descriptor).then_some(Recognised { axes: None, capabilities })
+    let unknown = vec![Unknown::Sign, Unknown::TravelUntilOpened, Unknown::WatchdogUntilOpened];
+    is_native(&info.descriptor).then_some(Recognised { axes: None, capabilities, unknown })
 }

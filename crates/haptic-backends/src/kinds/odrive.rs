@@ -1,6 +1,6 @@
 //! `odrive`: ODrive motor controllers.
 
-use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, line};
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, Unknown, line};
 use crate::serial::odrive::{ODRIVE, OdriveProtocol, OdriveSettings};
 use haptic_device::DeviceConfig;
 
@@ -27,5 +27,7 @@ fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
 
 fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
     let Candidate::SerialPort { vendor, product } = candidate else { return None };
-    (*vendor == VENDOR && PRODUCTS.contains(product)).then(Recognised::default)
+    let unknown = vec![Unknown::Sign, Unknown::Lever, Unknown::WatchdogUntilOpened];
+    let recognised = || Recognised { unknown, ..Recognised::default() };
+    (*vendor == VENDOR && PRODUCTS.contains(product)).then(recognised)
 }

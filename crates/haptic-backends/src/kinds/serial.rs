@@ -1,6 +1,6 @@
 //! `serial`: boards that use the native protocol on a serial line.
 
-use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, line};
+use super::{Backend, Candidate, OpenContext, OpenResult, Recognised, Unknown, line};
 use crate::native::framing::Cobs;
 use crate::native::{NativeProtocol, NativeSettings, SERIAL, first_nonce};
 use haptic_device::DeviceConfig;
@@ -13,7 +13,12 @@ fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
     line::open(config, context, |monitor| Box::new(NativeProtocol::<Cobs>::new(settings, monitor, first_nonce())))
 }
 
-/// Recognises every serial port, because any board may use the native protocol.
+/// USB ids of boards whose serial port is a console with a protocol of their own: OpenFFBoard, VPforce.
+const CONSOLES: [(&str, &str); 2] = [("1209", "ffb0"), ("ffff", "2055")];
+
+/// Recognises every serial port that is not a known console, because any board may use the native protocol.
 fn recognise(candidate: &Candidate<'_>) -> Option<Recognised> {
-    matches!(candidate, Candidate::SerialPort { .. }).then(Recognised::default)
+    let Candidate::SerialPort { vendor, product } = candidate else { return None };
+    let unknown = vec![Unknown::Sign, Unknown::TravelUntilOpened, Unknown::WatchdogUntilOpened];
+    (!CONSOLES.contains(&(*vendor, *product))).then(|| Recognised { unknown, ..Recognised::default() })
 }

@@ -11,6 +11,8 @@ pub struct UsbPort {
     pub node: String,
     /// Folder of the port under `/sys/class/tty`.
     pub folder: PathBuf,
+    /// Folder of the USB device, without symbolic links.
+    pub usb_device: PathBuf,
     /// USB vendor id, four hexadecimal digits.
     pub vendor: String,
     /// USB product id, four hexadecimal digits.
@@ -48,7 +50,7 @@ pub fn port_of(serial_number: &str) -> Option<String> {
 }
 
 fn usb_port(folder: PathBuf) -> Option<UsbPort> {
-    let usb = usb_device_of(&folder)?;
+    let usb = usb_device_of(&folder.join("device"))?;
     let names = [attribute(&usb, "manufacturer"), attribute(&usb, "product")];
     let name = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Some(UsbPort {
@@ -57,13 +59,14 @@ fn usb_port(folder: PathBuf) -> Option<UsbPort> {
         product: attribute(&usb, "idProduct")?,
         serial_number: attribute(&usb, "serial").unwrap_or_default(),
         name: if name.is_empty() { "serial port".to_owned() } else { name },
+        usb_device: usb,
         folder,
     })
 }
 
-/// Returns the folder of a port's USB device: the nearest ancestor that has a vendor id.
-fn usb_device_of(port: &Path) -> Option<PathBuf> {
-    let device = fs::canonicalize(port.join("device")).ok()?;
+/// Returns the folder of the USB device that a device belongs to: the nearest ancestor that has a vendor id.
+pub fn usb_device_of(device: &Path) -> Option<PathBuf> {
+    let device = fs::canonicalize(device).ok()?;
     device.ancestors().find(|folder| folder.join("idVendor").exists()).map(Path::to_owned)
 }
 

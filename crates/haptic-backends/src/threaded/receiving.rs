@@ -2,7 +2,8 @@
 
 use super::reporting_mode::ReportingModeDetector;
 use super::{
-    CHECK_EVERY, Connection, Connector, Measurement, Received, Receiver, ReportingMode, Sample, Shared, Transmitter,
+    CHECK_EVERY, Connection, Connector, Measurement, Received, Receiver, ReportChange, ReportingMode, Sample, Shared,
+    Transmitter,
 };
 use crate::link_monitor::LinkMonitor;
 use crate::reconnect::{Reconnect, log_lost, log_reconnected};
@@ -86,17 +87,19 @@ impl Receiving {
     fn on_message(&mut self, received: Received) {
         match received {
             Received::Nothing => {}
-            Received::Position(position_m, fault) => self.on_position(position_m, fault),
+            Received::Position(position_m, fault, change) => self.on_position(position_m, fault, change),
             Received::Measurement(measurement) => self.on_measurement(measurement, monotonic_ns()),
             Received::Condition(fault) => self.publish(self.newest.with_fault(fault)),
         }
     }
 
-    fn on_position(&mut self, position_m: Vector2<f64>, fault: Option<FaultCode>) {
+    fn on_position(&mut self, position_m: Vector2<f64>, fault: Option<FaultCode>, change: ReportChange) {
         let now_ns = monotonic_ns();
         let elapsed_ns = now_ns.saturating_sub(self.newest.at_ns);
         let velocity_m_per_s = self.velocity.update(position_m, elapsed_ns as f64 * 1e-9);
-        self.newest.streams |= self.detector.as_mut().is_some_and(|detector| detector.update(position_m, elapsed_ns));
+        if let Some(detector) = &mut self.detector {
+            self.newest.streams = detector.update(position_m, change, elapsed_ns);
+        }
         self.on_measurement(Measurement { position_m, velocity_m_per_s, taken_ns: now_ns, fault }, now_ns);
     }
 

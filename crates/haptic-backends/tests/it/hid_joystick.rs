@@ -32,6 +32,8 @@ struct Socket {
     is_hung: bool,
     /// Whether reading reports fails, as with a halted input endpoint.
     is_unreadable: bool,
+    /// Number of reports that the host has read.
+    reports_read: u32,
     /// Number of writes after which the device is unplugged; `None` for no limit.
     writes_left: Option<u32>,
 }
@@ -53,6 +55,7 @@ fn socket(style: Option<Style>, room: Option<usize>) -> SharedSocket {
         answers: VecDeque::new(),
         is_hung: false,
         is_unreadable: false,
+        reports_read: 0,
         writes_left: None,
     }))
 }
@@ -121,6 +124,7 @@ impl HidLink for SocketLink {
             let report = socket.answers.pop_front().or_else(|| socket.gadget.advance(now_us()));
             let Some(report) = report else { return 0 };
             into[..report.len()].copy_from_slice(&report);
+            socket.reports_read += 1;
             report.len()
         })
     }
@@ -222,6 +226,15 @@ fn positions_are_in_metres_with_y_away_from_the_user() {
         reading.health == Health::Ready && reading.position_m.y > 0.004 && reading.position_m.x < -0.004
     };
     tick_until(device.as_mut(), Vector2::new(-2.0, 2.0), pushed);
+}
+
+#[test]
+fn a_device_that_reports_only_changes_is_open_when_its_still_handle_has_a_position() {
+    let socket = socket(Some(OPEN_FFBOARD), None);
+    // The report of the start is lost, and the next one follows after 100 ms.
+    assert!(socket.lock().unwrap().gadget.advance(now_us()).is_some());
+    let _device = open(&socket).unwrap();
+    assert!(socket.lock().unwrap().reports_read > 0);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Descriptors of several devices, intact and damaged, and the forces that reach their motors.
 
+use haptic_backends::hid::descriptor::MAX_DESCRIPTOR_BYTES;
 use haptic_backends::hid::force::PidEncoder;
 use haptic_backends::hid::layout::{LayoutError, PidLayout};
 use haptic_backends::hid::report::Report;
+use haptic_backends::hid::summary::DescriptorSummary;
 use haptic_device::xorshift::Xorshift;
 use haptic_emulator::force_feedback::ForceFeedback;
 use haptic_emulator::style::{ARDUINO, OPEN_FFBOARD, STYLES, Style, VPFORCE};
@@ -118,9 +120,12 @@ fn what_is_missing_is_named() {
     assert!(find(&without_magnitude).contains("magnitude of a constant force"), "{}", find(&without_magnitude));
     let without_start = replaced(&OPEN_FFBOARD, &[0x09, 0x79], &[0x09, 0x01]);
     assert!(find(&without_start).contains("command to start an effect"));
-    let without_y = replaced(&OPEN_FFBOARD, &[0x09, 0x31, 0x16], &[0x09, 0x32, 0x16]);
+    let without_y =
+        replaced(&OPEN_FFBOARD, &[0x05, 0x01, 0x09, 0x30, 0x09, 0x31], &[0x05, 0x01, 0x09, 0x30, 0x09, 0x32]);
     assert!(find(&without_y).contains("no y axis"));
     assert!(PidLayout::find(&without_y, 1).is_ok(), "one axis is enough for one");
+    let without_effect = find(&replaced(&OPEN_FFBOARD, &[0x09, 0x21, 0xA1], &[0x09, 0x01, 0xA1]));
+    assert!(without_effect.contains("no Set Effect report"), "{without_effect}");
     let without_create = replaced(&OPEN_FFBOARD, &[0x0A, 0xAB, 0x00], &[0x0A, 0xA1, 0x00]);
     assert!(find(&without_create).contains("Create New Effect"));
 }
@@ -132,6 +137,113 @@ fn a_joystick_without_force_feedback_says_so() {
         0x31, 0x81, 0x02, 0xC0,
     ];
     assert_eq!(PidLayout::find(&pad, 2), Err(LayoutError::NoForceFeedback));
+}
+
+const LEVER_M: f64 = 0.05;
+
+fn summary(bytes: &[u8]) -> DescriptorSummary {
+    DescriptorSummary::read(bytes, LEVER_M).unwrap()
+}
+
+#[test]
+fn a_summary_states_what_would_be_driven_and_what_the_descriptor_does_not_tell() {
+    let two = summary(&OPEN_FFBOARD.descriptor());
+    assert_eq!((two.axes, two.constant_force, two.rate_hz), (2, true, Some(500.0)));
+    assert_eq!(two.travel_m, [0.1, 0.1]);
+    assert!(two.notes[0].contains("axes = 1") && two.notes[1].contains("travel_m"), "{:?}", two.notes);
+    let mouse = summary(&MOUSE);
+    assert_eq!((mouse.axes, mouse.constant_force, mouse.rate_hz), (0, false, None));
+    assert!(mouse.travel_m.is_empty() && mouse.notes[0].contains("no force feedback"), "{:?}", mouse.notes);
+}
+
+#[test]
+fn a_device_that_enables_force_on_one_axis_alone_has_one_axis() {
+    // Axes Enable has x twice instead of x and y.
+    let enable = |usage| [0x09, 0x55, 0xA1, 0x02, 0x05, 0x01, 0x09, 0x30, 0x09, usage];
+    let bytes = replaced(&OPEN_FFBOARD, &enable(0x31), &enable(0x30));
+    let error = PidLayout::find(&bytes, 2).unwrap_err();
+    assert_eq!(error, LayoutError::OneMotor);
+    assert!(error.to_string().contains("axes = 1"), "{error}");
+    let one = summary(&bytes);
+    assert_eq!((one.axes, one.rate_hz, one.travel_m.len()), (1, Some(1000.0), 1));
+    assert!(!one.notes.iter().any(|note| note.starts_with("motors")), "{:?}", one.notes);
+}
+
+/// Descriptor of a mouse whose reports have an id that no style uses.
+const MOUSE: [u8; 23] = [
+    0x05, 0x01, 0x09, 0x02, 0xA1, 0x01, 0x85, 0x55, 0x15, 0x81, 0x25, 0x7F, 0x75, 0x08, 0x95, 0x02, 0x09, 0x30, 0x09,
+    0x31, 0x81, 0x06, 0xC0,
+];
+
+#[test]
+fn the_axes_are_not_those_of_a_mouse_in_the_same_descriptor() {
+    for is_relative in [true, false] {
+        let mut mouse = MOUSE;
+        mouse[21] = if is_relative { 0x06 } else { 0x02 };
+        let bytes = [&mouse[..], &OPEN_FFBOARD.descriptor()].concat();
+        let ids = PidLayout::find(&bytes, 2).unwrap().axes.iter().map(|axis| axis.report_id).collect::<Vec<_>>();
+        assert_eq!(ids, [OPEN_FFBOARD.input_id; 2]);
+    }
+}
+
+#[test]
+fn travel_comes_from_the_units_of_the_axes_and_not_from_those_of_a_hat_ahead_of_them() {
+    // A length of 8 cm in the English system would be in inches; here the system is SI.
+    let physical = |unit: u8| [0x35, 0x00, 0x45, 0x08, 0x65, unit];
+    // The style resets the unit and the range after the axes.
+    let axes: &[u8] = &[0x05, 0x01, 0x09, 0x30, 0x09, 0x31, 0x09, 0x32];
+    let with = |ahead: &[u8]| summary(&replaced(&OPEN_FFBOARD, axes, &[ahead, axes].concat()));
+    let length = with(&physical(0x11));
+    assert!((length.travel_m[0] - 0.08).abs() < 1e-12 && (length.travel_m[1] - 0.08).abs() < 1e-12, "{length:?}");
+    let angle = with(&physical(0x14));
+    assert!((angle.travel_m[0] - 8f64.to_radians() * LEVER_M).abs() < 1e-12, "{angle:?}");
+    assert!(angle.notes.iter().any(|note| note.contains("lever_m")), "{angle:?}");
+    let hat = [0x05, 0x01, 0x09, 0x39, 0x15, 0x00, 0x25, 0x07, 0x75, 0x08, 0x95, 0x01, 0x81, 0x02];
+    let standing = with(&[&physical(0x14)[..], &hat].concat());
+    assert_eq!(standing.travel_m, [0.1, 0.1], "{standing:?}");
+    // The hat's unit with a range of the axes' own, and the other way round.
+    let own_range = [&physical(0x14)[..], &hat, &[0x45, 0x7F]].concat();
+    let own_unit = [&physical(0x14)[..], &hat, &[0x65, 0x14]].concat();
+    assert_eq!([with(&own_range).travel_m, with(&own_unit).travel_m], [[0.1, 0.1], [0.1, 0.1]]);
+    assert_eq!(summary(&ARDUINO.descriptor()).travel_m, [0.1, 0.1], "the degrees are those of the hats");
+}
+
+#[test]
+fn a_report_of_any_length_that_nobody_needs_changes_nothing() {
+    let bytes = OPEN_FFBOARD.descriptor();
+    for count in [[0x03, 0x01, 0x00, 0x00], [0xFF; 4]] {
+        let mut long = vec![0x06, 0x00, 0xFF, 0x09, 0x01, 0xA1, 0x01, 0x85, 0x55, 0x09, 0x02, 0x75, 0x08, 0x97];
+        long.extend(count.iter().chain(&[0x91, 0x02, 0xC0]));
+        assert_eq!(summary(&[&long[..], &bytes].concat()), summary(&bytes));
+    }
+}
+
+#[test]
+fn any_bytes_are_read_or_rejected_with_bounded_work() {
+    let fill = |unit: &[u8]| unit.iter().copied().cycle().take(MAX_DESCRIPTOR_BYTES).collect::<Vec<u8>>();
+    let largest = [0xFF; 4];
+    let usages = [&[0x1B, 0, 0, 0, 0, 0x2B][..], &largest].concat();
+    for unit in [
+        vec![0xA4],
+        vec![0xB4],
+        vec![0xA4, 0xB4],
+        vec![0xA1, 0x01],
+        vec![0xA1, 0x01, 0xC0],
+        [&[0x77][..], &largest, &[0x97], &largest, &[0x09, 1, 0xB1, 2]].concat(),
+        [&usages[..], &[0x75, 1, 0x96, 0, 8, 0x81, 2]].concat(),
+        [&usages[..], &[0x75, 8, 0x95, 1, 0x81, 0]].concat(),
+        [&usages[..], &usages, &usages].concat(),
+        (1..=255).flat_map(|id| [0x85, id, 0x09, 0x30, 0x75, 1, 0x96, 0, 8, 0x81, 2]).collect(),
+        vec![0xFE, 0xFF, 0x00],
+    ] {
+        let _ = DescriptorSummary::read(&fill(&unit), LEVER_M);
+    }
+    let mut random = Xorshift::new(17);
+    for _ in 0..20_000 {
+        let length = random.between(0.0, 200.0) as usize;
+        let bytes: Vec<u8> = (0..length).map(|_| random.between(0.0, 256.0) as u8).collect();
+        let _ = DescriptorSummary::read(&bytes, LEVER_M);
+    }
 }
 
 #[test]

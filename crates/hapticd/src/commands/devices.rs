@@ -1,6 +1,6 @@
-//! `hapticd devices`: lists connected devices and their backends.
+//! `hapticd devices`: lists connected devices and their backends, or reads a report descriptor ([`descriptor`]).
 
-use super::{print_json, print_line};
+use super::{descriptor, print_json, print_line};
 use crate::cli::DevicesArguments;
 use crate::failure::Failure;
 use haptic_backends::BACKENDS;
@@ -17,8 +17,11 @@ struct Devices {
 /// Runs the command.
 ///
 /// # Errors
-/// If the output cannot be written.
+/// If the output cannot be written, or the report descriptor cannot be read.
 pub fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
+    if let Some(file) = &arguments.descriptor {
+        return descriptor::describe(file, arguments.json);
+    }
     let devices = found();
     if arguments.json {
         return print_json(&Devices { devices });
@@ -30,7 +33,7 @@ pub fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
 }
 
 fn describe(found: &Found) -> String {
-    let Found { port, serial_number, name, usb, backend, axes, capabilities, missing } = found;
+    let Found { port, serial_number, name, usb, backend, axes, capabilities, unknown, missing } = found;
     let mut text = format!("{port}: {name} ({usb}), serial number {}", or_none(serial_number));
     let axes = axes.map(|axes| if axes == 1 { "one axis".to_owned() } else { format!("{axes} axes") });
     let abilities: Vec<String> =
@@ -49,6 +52,9 @@ fn describe(found: &Found) -> String {
             let device = about.split(':').next().unwrap_or(about);
             text += &format!("; if it is a {device}, write kind = \"{name}\"");
         }
+    }
+    for question in unknown {
+        text += &format!("\n    not known: {question}");
     }
     for problem in missing {
         text += &format!("\n    missing: {problem}");

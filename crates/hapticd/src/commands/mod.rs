@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod check;
 pub mod dead_man;
+pub mod descriptor;
 pub mod devices;
 pub mod doctor;
 pub mod emulate;

@@ -59,8 +59,9 @@ mod tests {
 
     fn device(port: &str) -> Found {
         let (name, usb) = ("board".to_owned(), "2341:0043".to_owned());
-        let (serial_number, capabilities, missing) = (String::new(), String::new(), Vec::new());
-        Found { port: port.to_owned(), serial_number, name, usb, backend: "serial", axes: None, capabilities, missing }
+        let (serial_number, capabilities) = (String::new(), String::new());
+        let (port, backend, unknown, missing) = (port.to_owned(), "serial", Vec::new(), Vec::new());
+        Found { port, serial_number, name, usb, backend, axes: None, capabilities, unknown, missing }
     }
 
     #[test]

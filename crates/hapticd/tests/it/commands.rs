@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod descriptor;
 mod files;
 mod run;
 mod simulate;

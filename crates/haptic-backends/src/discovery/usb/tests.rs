@@ -1,4 +1,5 @@
 use super::*;
+use crate::discovery::found_under;
 use haptic_emulator::style::{OPEN_FFBOARD, VPFORCE};
 use haptic_testing::TestFolder;
 use std::os::unix::fs::symlink;

@@ -1,0 +1,2 @@
+include "usb";
+rendered(500; 10)
