@@ -224,6 +224,11 @@ impl SignCheck {
         }
     }
 
+    /// Whether there are motors to check, before or after the check.
+    pub fn has_motors(&self) -> bool {
+        self.motors.count > 0
+    }
+
     /// Whether the force must wait for the check.
     pub fn is_pending(&self) -> bool {
         !self.is_done

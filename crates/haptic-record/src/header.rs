@@ -81,6 +81,9 @@ pub struct Header {
     /// Whether no motor could move a real hand. If so, the force engaged with the short ramp for simulations, unless
     /// the profile specified another ramp.
     pub moves_no_motor: bool,
+    /// Whether the signs of the motors were checked before the first force. Recordings made before there was such a
+    /// check do not say so.
+    pub sign_check: bool,
     /// Device used by the loop.
     pub device: DeviceInfo,
     /// Offset added to the loop's clock to obtain message times, ns. Message times count from 1970; in simulations the
@@ -113,6 +116,7 @@ impl Header {
             ("device_name", texts.device.name.clone()),
             ("hand_name", texts.hand.as_ref().map_or(String::new(), |hand| hand.name.clone())),
             ("moves_no_motor", self.moves_no_motor.to_string()),
+            ("sign_check", self.sign_check.to_string()),
             ("device_identity", device.name.clone()),
             ("device_kind", device.kind.clone()),
             ("device_serial_number", device.serial_number.clone()),
@@ -152,6 +156,7 @@ impl Header {
             command: word(metadata, "command")?,
             texts: texts(metadata, attachments)?,
             moves_no_motor: number(metadata, "moves_no_motor")?,
+            sign_check: metadata.get("sign_check").is_some_and(|checked| checked == "true"),
             device: DeviceInfo {
                 name: word(metadata, "device_identity")?,
                 kind: word(metadata, "device_kind")?,
@@ -226,6 +231,7 @@ mod tests {
             command: "run".to_owned(),
             texts: Texts { profile: text("p"), scene: text("s"), device: text("d"), hand: Some(text("h")) },
             moves_no_motor: true,
+            sign_check: true,
             device: DeviceInfo {
                 name: "n".to_owned(),
                 kind: "simulated".to_owned(),

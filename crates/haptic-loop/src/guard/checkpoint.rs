@@ -5,7 +5,7 @@ use crate::fault::Fault;
 use haptic_planar::checkpoint::Archive;
 
 impl Guard {
-    /// Archives or restores all values except the device model, which does not change, and values derived from the
+    /// Archives or restores all values except the nudge ([`Self::carry_nudge`]), the device model, which does not change, and values derived from the
     /// limits ([`Guard::set_limits`]) or from the world and the mapping ([`Guard::set_load`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
@@ -25,19 +25,25 @@ impl Guard {
             shortfall_n,
             withheld_by_ramp_n,
             recovery: Recovery { level_j, missing_j },
-            nudge: Nudge { periods, reversed },
+            nudge: _,
             given_before_n,
             counters: GuardCounters { stale, faults, clamped, cut, withheld_j },
         } = self;
         archive.numbers([now_n, to_n, step_n, withheld_j, busy_s, level_j, missing_j]);
         engagement.carry(archive);
         tank.carry(archive);
-        [active_fault, unsent, reversed].into_iter().for_each(|fault| Fault::carry(fault, archive));
+        [active_fault, unsent].into_iter().for_each(|fault| Fault::carry(fault, archive));
         archive.count(late_in_a_row);
-        archive.count(periods);
         archive.vector(shortfall_n);
         archive.vector(withheld_by_ramp_n);
         archive.vector(given_before_n);
         [stale, faults, clamped, cut].into_iter().for_each(|count| archive.word(count));
+    }
+
+    /// Archives or restores the state of the nudge. Real-time: constant.
+    pub fn carry_nudge(&mut self, archive: &mut impl Archive) {
+        let Nudge { periods, reversed } = &mut self.nudge;
+        archive.count(periods);
+        Fault::carry(reversed, archive);
     }
 }

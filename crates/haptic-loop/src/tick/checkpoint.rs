@@ -30,7 +30,10 @@ impl HapticLoop {
         { self.monitor }.carry(&mut out);
         { self.coupling }.carry(&mut out);
         { self.guard }.carry(&mut out);
-        { self.sign_check }.carry(&mut out);
+        if self.sign_check.has_motors() {
+            { self.sign_check }.carry(&mut out);
+            { self.guard }.carry_nudge(&mut out);
+        }
         out.optional(&mut { self.pause }, 0, |archive, ticks| archive.count(ticks));
         out.count(&mut { self.positions_tried });
         archive_output(&mut { self.last().felt }, &mut out);
@@ -53,7 +56,10 @@ impl HapticLoop {
         self.monitor.carry(&mut from);
         self.coupling.carry(&mut from);
         self.guard.carry(&mut from);
-        self.sign_check.carry(&mut from);
+        if self.sign_check.has_motors() {
+            self.sign_check.carry(&mut from);
+            self.guard.carry_nudge(&mut from);
+        }
         self.monitor.set_limits(&self.safety);
         self.guard.set_limits(&self.safety);
         from.optional(&mut self.pause, 0, |archive, ticks| archive.count(ticks));

@@ -38,6 +38,7 @@ pub fn header(setup: &Setup, device: &dyn Device, command: &str, epoch_ns: u64) 
             hand: sources.hand.as_ref().map(text_of),
         },
         moves_no_motor: setup.moves_no_motor(),
+        sign_check: setup.checked_motors().is_some(),
         device: DeviceInfo::of(device.identity(), device.limits(), setup.device_rate_hz),
         epoch_ns,
         first_tick: 1,

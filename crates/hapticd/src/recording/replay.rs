@@ -106,6 +106,7 @@ impl Replay {
             Settings::Of(profile) => *profile,
         };
         let mut setup = Setup::from_sources(profile, sources_of(&recording.header.texts), haptic_backends::KINDS)?;
+        setup.device.sign_check = recording.header.sign_check;
         setup.device_rate_hz = recording.header.device.rate_hz;
         let (device, feeder) = replay_device(&recording.header.device);
         let worlds =

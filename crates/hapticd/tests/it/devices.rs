@@ -334,3 +334,57 @@ fn a_planned_fault_is_reported_and_reaches_the_host() {
         bench.wait_for(&format!("fault {event}"));
     }
 }
+
+/// Runs a device until the sign of its motor `index` is known, which it may not be on a busy machine, and returns exit
+/// code, sign and log. A sign that is not known must be in the log.
+fn sign_of(bench: &Bench, index: usize) -> (Option<i32>, String, String) {
+    for _ in 0..10 {
+        let output = bench.run("0.7", &["--allow-no-rt"]);
+        let log = String::from_utf8(output.stderr).unwrap();
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{log}"));
+        match summary["signs"][index].as_str() {
+            Some("unknown") => {
+                assert!(log.contains("could not be determined") || log.contains("moved against"), "{log}")
+            }
+            Some(sign) => return (output.status.code(), sign.to_owned(), log),
+            // The run ended before the check.
+            None => {}
+        }
+    }
+    panic!("the sign is never known")
+}
+
+#[test]
+fn a_reversed_motor_or_encoder_ends_the_run_until_its_key_is_set() {
+    for (emulated, kind, flag, axis, named, key) in [
+        ("native-1dof", "serial", "--reverse-encoder", "x", "reverse_position_x = true", "reverse_position_x = true"),
+        ("native-2dof", "serial", "--reverse-motor", "y", "reverse_force_y = true", "reverse_force_y = true"),
+        ("odrive", "odrive", "--reverse-motor", "x", "reverse_force_x = true", "reverse_force_x = true"),
+        (
+            "haply-2diy",
+            "haply-2diy",
+            "--reverse-motor",
+            "y",
+            "motor_directions",
+            "motor_directions = [\"ccw\", \"cw\"]",
+        ),
+        (
+            "haply-2diy",
+            "haply-2diy",
+            "--reverse-encoder",
+            "x",
+            "encoder_directions",
+            "encoder_directions = [\"cw\", \"ccw\"]",
+        ),
+    ] {
+        let bench = Bench::new(emulated, &[flag, axis]);
+        let index = usize::from(axis == "y");
+        bench.device(kind, "");
+        let (code, sign, log) = sign_of(&bench, index);
+        assert_eq!((code, sign.as_str()), (Some(1), "reversed"), "{emulated} {flag} {axis}: {log}");
+        assert!(log.contains("d.toml: ") && log.contains(named), "{log}");
+        bench.device(kind, key);
+        let (code, sign, log) = sign_of(&bench, index);
+        assert_eq!((code, sign.as_str()), (Some(0), "right"), "{emulated} {flag} {axis} with {key}: {log}");
+    }
+}

@@ -40,7 +40,9 @@ fn invalid_requests_are_rejected_and_logged_and_the_state_is_the_same_bit_for_bi
     // A path in a device file begins in the first tick, unlike the path of a scene that is viewed.
     let folder = Folder::new();
     folder.file("device.toml", "[hand]\npath = [[0.0, 0.0, 0.04], [1.0, 0.02, 0.0], [2.0, 0.0, 0.04]]\n");
-    let daemon = Daemon::start_with(&["--device", "./device.toml"], |command| folder.run_here(command));
+    // A late tick on a busy machine must not interrupt the force, which would change the state.
+    folder.file("profile.toml", "[safety]\nstale_after_s = 0.5\nlost_after_s = 1.0\n");
+    let daemon = Daemon::start_with(&FILES, |command| folder.run_here(command));
     let address = daemon.address.clone();
     let post = |path: &str, headers: &str, body: &str| {
         let length = body.len();
@@ -79,8 +81,11 @@ fn invalid_requests_are_rejected_and_logged_and_the_state_is_the_same_bit_for_bi
     assert_eq!(summary["state_hash"], undisturbed(&folder, &summary)["state_hash"], "{summary}");
 }
 
+/// Files of the disturbed run and of the undisturbed one.
+const FILES: [&str; 4] = ["--device", "./device.toml", "--profile", "./profile.toml"];
+
 /// Returns the summary of a run of the same length without clients.
 fn undisturbed(folder: &Folder, summary: &Value) -> Value {
     let seconds = summary["ticks"].as_f64().unwrap() / 1000.0;
-    folder.json(&["simulate", "--device", "./device.toml", "--seconds", &seconds.to_string(), "--json"])
+    folder.json(&[&["simulate"], &FILES[..], &["--seconds", &seconds.to_string(), "--json"]].concat())
 }
