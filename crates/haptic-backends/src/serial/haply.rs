@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// Firmware torque limit of each motor, N·m.
 pub const MAX_TORQUE_N_M: f64 = 0.123;
 
+/// Counts that a board with a SAMD21 processor needs for a change of its angles. Other boards need one.
+const BOARD_DIVISOR: f64 = 2.0;
+
 /// Device kind for all variants of the Haply 2diy.
 pub static HAPLY_2DIY: KindSpec = KindSpec {
     name: "haply-2diy",
@@ -39,8 +42,27 @@ pub static HAPLY_2DIY: KindSpec = KindSpec {
         "home_rad",
         "counts_per_turn",
     ],
-    variants: &[HaplyVariant::ALL[0].variant, HaplyVariant::ALL[1].variant, HaplyVariant::ALL[2].variant],
-    linkages: &[HaplyVariant::ALL[0].linkage, HaplyVariant::ALL[1].linkage, HaplyVariant::ALL[2].linkage],
+    variants: &VARIANTS,
+    linkages: &LINKAGES,
+};
+
+const VARIANTS: [&str; HaplyVariant::ALL.len()] = {
+    let mut variants = [""; HaplyVariant::ALL.len()];
+    let mut index = 0;
+    while index < variants.len() {
+        variants[index] = HaplyVariant::ALL[index].variant;
+        index += 1;
+    }
+    variants
+};
+const LINKAGES: [Pantograph; HaplyVariant::ALL.len()] = {
+    let mut linkages = [Pantograph::HAPLY_V3; HaplyVariant::ALL.len()];
+    let mut index = 0;
+    while index < linkages.len() {
+        linkages[index] = HaplyVariant::ALL[index].linkage;
+        index += 1;
+    }
+    linkages
 };
 
 /// A variant of the Haply 2diy.
@@ -54,7 +76,8 @@ pub struct HaplyVariant {
     pub linkage: Pantograph,
     /// Angles of joints 1 and 2 at the home stop, degrees.
     pub home_deg: [f32; 2],
-    /// Encoder counts per turn of joints 1 and 2.
+    /// Encoder counts per turn of joints 1 and 2, as the setup states them. Boards with a SAMD21 processor count only
+    /// every second of them, so that their angles have [`Self::steps_rad`].
     pub counts_per_turn: [f32; 2],
     /// Directions of the motors of joints 1 and 2.
     pub motor_directions: [Rotation; 2],
@@ -65,7 +88,7 @@ pub struct HaplyVariant {
 }
 
 impl HaplyVariant {
-    /// Version 3, plastic.
+    /// Version 3, plastic, that starts with its handle drawn back; "v3.1" in public sketches.
     pub const V3: Self = Self {
         variant: "v3",
         name: "Haply 2diy v3",
@@ -75,6 +98,22 @@ impl HaplyVariant {
         motor_directions: [Rotation::Anticlockwise; 2],
         encoder_directions: [Rotation::Anticlockwise; 2],
         ports_are_swapped: true,
+    };
+    /// Version 3 that starts with its arms stretched out; "v3" in older sketches. Its counts per turn were measured.
+    pub const V3_EXTENDED: Self = Self {
+        variant: "v3-extended",
+        name: "Haply 2diy v3, home extended",
+        home_deg: [97.23, 82.77],
+        counts_per_turn: [5299.8, 5219.3],
+        ..Self::V3
+    };
+    /// Version 3 whose motors turn clockwise and whose arms start in line.
+    pub const V3_CLOCKWISE: Self = Self {
+        variant: "v3-clockwise",
+        name: "Haply 2diy v3, clockwise motors",
+        home_deg: [180.0, 0.0],
+        motor_directions: [Rotation::Clockwise; 2],
+        ..Self::V3
     };
     /// Version 2, metal.
     pub const V2: Self = Self {
@@ -100,7 +139,7 @@ impl HaplyVariant {
     };
 
     /// All variants; the first is the default.
-    pub const ALL: [Self; 3] = [Self::V3, Self::V2, Self::KIT];
+    pub const ALL: [Self; 5] = [Self::V3, Self::V3_EXTENDED, Self::V3_CLOCKWISE, Self::V2, Self::KIT];
 
     /// Returns the variant with this value of `variant` in a device file, if known.
     pub fn by_name(variant: &str) -> Option<Self> {
@@ -123,6 +162,11 @@ impl HaplyVariant {
     /// Converts values from joint order to port order, or back.
     pub fn by_port<T: Copy>(&self, [first, second]: [T; 2]) -> [T; 2] {
         if self.ports_are_swapped { [second, first] } else { [first, second] }
+    }
+
+    /// Returns the smallest change of the angles of joints 1 and 2 that any board reports, rad.
+    pub fn steps_rad(&self) -> [f64; 2] {
+        self.counts_per_turn.map(|counts| BOARD_DIVISOR * core::f64::consts::TAU / f64::from(counts))
     }
 
     /// Returns the joint angles at the home stop, rad.

@@ -157,9 +157,10 @@ impl HaplyBoard {
     fn encoders_deg(&self, ports: &Ports) -> [f32; 2] {
         let joints_rad = self.joints_at_rad(self.handle.unquantised_m()).unwrap_or(ports.joints_then_rad);
         let turned_rad = joints_rad - ports.joints_then_rad;
+        let steps_rad = self.variant.steps_rad();
         let counts = [0, 1].map(|joint| {
-            let turns = turned_rad[joint] / core::f64::consts::TAU;
-            (turns * f64::from(self.variant.counts_per_turn[joint])).floor() * ports.encoder_signs[joint]
+            // Half as many as the setup states, and multiplied by two below: boards with a SAMD21 count so.
+            2.0 * (turned_rad[joint] / steps_rad[joint]).floor() * ports.encoder_signs[joint]
         });
         let counts = self.variant.by_port(counts);
         [0, 1].map(|port| {

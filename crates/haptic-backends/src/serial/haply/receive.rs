@@ -24,8 +24,8 @@ pub struct HaplyReceiveHalf {
 impl HaplyReceiveHalf {
     /// Creates the receive half of a new session.
     pub fn new(variant: HaplyVariant, monitor: Arc<LinkMonitor>) -> Self {
-        let step_m = core::f64::consts::TAU / f64::from(variant.counts_per_turn[0].min(variant.counts_per_turn[1]))
-            * variant.linkage.upper_link_m;
+        let [first_rad, second_rad] = variant.steps_rad();
+        let step_m = first_rad.max(second_rad) * variant.linkage.upper_link_m;
         Self {
             variant,
             answers: OrderedAnswers::new(Arc::clone(&monitor)),
