@@ -1,5 +1,5 @@
 //! `haptic-emulator DEVICE TRANSPORT [--seconds S] [--room N] [--full-scale N] [--log FILE] [--unplug S]
-//! [--emergency-stop START+SECONDS]… [--pedals FRACTION]`
+//! [--emergency-stop START+SECONDS]… [--pedals FRACTION] [--reverse-motor AXIS]… [--reverse-encoder AXIS]…`
 //! `haptic-emulator compare LOG TRACE STEP_N [LEAK]`
 //! `haptic-emulator faults [--short] [--hapticd PATH] [--backends NAME,…] [--faults NAME,…]`
 //! `haptic-emulator faults-table CELLS EXCEPTIONS DOCUMENT`
@@ -10,7 +10,7 @@
 //! the device to a CSV file. `--unplug` disconnects the device for one second, at the given time in seconds after the
 //! start (uhid only). `--emergency-stop` presses the emergency stop of the native board START seconds after it was
 //! connected, for the given number of seconds. `--pedals` moves the axes of a joystick that have no motor, in this
-//! fraction of the milliseconds.
+//! fraction of the milliseconds. `--reverse-motor` and `--reverse-encoder` reverse those of an axis, x or y.
 //!
 //! `compare` checks that the host permitted every motor force. LOG is the log of the device, and TRACE is the host's
 //! table, from `hapticd export --csv`. STEP_N is the resolution of the motor force in newtons. LEAK is the fraction of
@@ -21,6 +21,7 @@
 //! `faults-table` compares such figures with their limits, less the exceptions, and writes the tables into a document.
 #![forbid(unsafe_code)]
 
+use haptic_device::config::ReversedAxes;
 use haptic_emulator::audit::{HostAudit, HostAuditor};
 use haptic_emulator::campaign::command;
 use haptic_emulator::compare::compare;
@@ -53,6 +54,7 @@ struct Arguments {
     unplug_s: Option<f64>,
     emergency_stops: Vec<Interval>,
     pedals: f64,
+    reversed: ReversedAxes,
 }
 
 impl Arguments {
@@ -70,6 +72,8 @@ impl Arguments {
             None => Ok(default),
             Some(text) => text.parse().map_err(|_| format!("{name} {text}: give a number")),
         };
+        let axes =
+            |name: &str| ["x", "y"].map(|axis| options.windows(2).any(|pair| pair[0] == name && pair[1] == axis));
         let pairs = options.windows(2).filter(|pair| pair[0] == "--emergency-stop");
         let stops = pairs.map(|pair| {
             pair[1].parse().map_err(|error: NotAnInterval| format!("--emergency-stop {}: {error}", pair[1]))
@@ -84,11 +88,12 @@ impl Arguments {
             log: option("--log"),
             unplug_s: option("--unplug").and_then(|text| text.parse().ok()),
             pedals: number("--pedals", 0.0)?,
+            reversed: ReversedAxes { force: axes("--reverse-motor"), position: axes("--reverse-encoder") },
         })
     }
 
     fn gadget(&self) -> io::Result<Gadget> {
-        let handle = EmulatedHandle::round_the_post().map_err(io::Error::other)?;
+        let handle = EmulatedHandle::round_the_post().map_err(io::Error::other)?.reversed(self.reversed);
         let mut gadget = match self.style {
             Some(style) => Gadget::joystick(style, self.room, self.full_scale_n, handle),
             None => Gadget::board(self.full_scale_n, handle),
