@@ -353,12 +353,16 @@ fn resume_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize
 }
 
 /// Bounds the work of the contact loads, marks the bodies that carry load, and keeps the impulses for the next tick.
-#[inline(never)]
+#[inline]
 fn finish_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
-    let Workspace { manifolds, solver_bodies, islands, contact_solver, .. } = workspace;
-    if manifolds.is_empty() && !P::FORCED {
-        return;
+    if !workspace.manifolds.is_empty() || P::FORCED {
+        finish_manifolds::<P>(scene, state, workspace);
     }
+}
+
+#[inline(never)]
+fn finish_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+    let Workspace { manifolds, solver_bodies, islands, contact_solver, .. } = workspace;
     // A single manifold satisfies its contact law exactly, and then its loads do no work.
     if manifolds.len() > 1 || !contact_solver.is_exact || P::FORCED {
         limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);
