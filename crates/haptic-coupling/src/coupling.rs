@@ -268,6 +268,7 @@ impl Coupling {
         self.before_m
     }
 
+    #[inline(always)]
     fn now(&self) -> RampPoint {
         if self.is_ramping() { self.from.towards(&self.to, self.fraction) } else { self.to }
     }

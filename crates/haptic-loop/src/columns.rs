@@ -68,7 +68,7 @@ impl TickView {
     /// Creates the view of a tick in a scene.
     pub fn new(report: &TickReport, scene: &Scene) -> Self {
         let tool = scene.tool.map(|tool| report.tool.at_origin(&scene.bodies[tool.body]));
-        let (tool_m, tool) = tool.unwrap_or_else(|| (Vector2::zeros(), BodyState::at_rest()));
+        let (tool_m, tool) = tool.unwrap_or_else(|| (Vector2::zeros(), BodyState::AT_REST));
         Self { report: *report, hand_m: scene.tool.map_or(Vector2::zeros(), |_| report.hand_m), tool_m, tool }
     }
 }

@@ -53,7 +53,7 @@ impl Default for TickReport {
             skipped: 0,
             reading: Reading::default(),
             hand_m: Vector2::zeros(),
-            tool: BodyState::at_rest(),
+            tool: BodyState::AT_REST,
             felt: StepOutput::default(),
             force_n: Vector2::zeros(),
             effort_n: Vector2::zeros(),

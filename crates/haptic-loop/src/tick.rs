@@ -297,7 +297,7 @@ impl HapticLoop {
         let (world, row) = (&self.world, self.recorder.next_row());
         row.tick = self.ticks;
         let tool = world.scene.tool.and_then(|tool| world.state.bodies.get(tool.body));
-        row.tool = tool.copied().unwrap_or_else(BodyState::at_rest);
+        row.tool = *tool.unwrap_or(&BodyState::AT_REST);
         row.force_n = self.mapping.force_to_world(admission.force_n);
         row.effort_n = admission.force_n;
         row.tank_j = self.guard.tank_j();

@@ -7,7 +7,7 @@ use crate::scene::Scene;
 use crate::scene::description::ImpactState;
 use crate::solve::contact_solver::Solver;
 use crate::solve::events::Events;
-use crate::solve::impact_queue::ImpactQueue;
+use crate::solve::impact_queue::{ImpactQueue, ImpactTotals};
 use crate::solve::islands::Islands;
 use crate::solve::manifold::Manifold;
 use crate::solve::position_correction::Correction;
@@ -26,6 +26,8 @@ pub struct Workspace {
     pub(crate) solves_left: usize,
     /// Whether any body of the present tick may have moved so far or rotated so much that gaps cannot be extrapolated.
     pub(crate) may_have_curved_motions: bool,
+    /// Totals over the impacts of the present tick.
+    pub(crate) impacts: ImpactTotals,
     /// Whether the impacts of this tick reached their limit, or those of an island were recomputed without restitution.
     pub(crate) has_unfinished_impacts: bool,
     /// Manifolds of the last step, kept until the next one for [`Self::contacts`].
@@ -54,6 +56,7 @@ impl Workspace {
             work: Work::default(),
             solves_left: 0,
             may_have_curved_motions: false,
+            impacts: ImpactTotals::default(),
             has_unfinished_impacts: false,
             manifolds: Vec::with_capacity(pairs),
             saved_bodies: scene.dynamic_bodies.iter().map(|&body| solver_bodies.all[body]).collect(),

@@ -156,6 +156,16 @@ impl SentForces {
         self.commit();
         self.due_s = larger(self.due_s - elapsed_s, 0.0);
         self.excess_n2_s = 0.0;
+        if self.groups > 0 || self.span.elapsed_s > 0.0 {
+            self.extend_span(elapsed_s);
+        } else {
+            self.span = Span::constant(self.newest_n, elapsed_s);
+        }
+    }
+
+    /// Extends the span by an interval in which the newest command acted, and perhaps replaced ones.
+    #[inline(never)]
+    fn extend_span(&mut self, elapsed_s: f64) {
         let mut span = Span::constant(self.newest_n, elapsed_s);
         if self.groups > 0 {
             self.add_replaced(&mut span);

@@ -20,16 +20,14 @@ pub struct BodyState {
 }
 
 impl BodyState {
-    /// Returns a state at rest at the origin.
-    pub fn at_rest() -> Self {
-        Self {
-            centre_m: Vector2::zeros(),
-            rotation: Vector2::new(1.0, 0.0),
-            angle_rad: 0.0,
-            velocity_m_per_s: Vector2::zeros(),
-            angular_velocity_rad_per_s: 0.0,
-        }
-    }
+    /// The state at rest at the origin.
+    pub const AT_REST: Self = Self {
+        centre_m: Vector2::new(0.0, 0.0),
+        rotation: Vector2::new(1.0, 0.0),
+        angle_rad: 0.0,
+        velocity_m_per_s: Vector2::new(0.0, 0.0),
+        angular_velocity_rad_per_s: 0.0,
+    };
 
     /// Returns the position of the origin of the body's shape frame, world, m, and a copy of this state with the
     /// velocity of that origin.

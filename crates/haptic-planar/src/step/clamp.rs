@@ -15,7 +15,6 @@ use crate::shape::aabb::Aabb;
 use crate::shape::features::FeatureCache;
 use crate::shape::piece::PlacedPiece;
 use crate::solve::coupling::ImplicitCoupling;
-use crate::solve::impact_queue::ImpactTotals;
 use crate::solve::islands::Islands;
 use crate::solve::policy::Policy;
 use crate::solve::solver_body::SolverBody;
@@ -61,7 +60,6 @@ pub(super) fn clamp_to_toi<P: Policy>(
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
     force: Vector2<f64>,
-    impacts: &mut ImpactTotals,
 ) -> Vector2<f64> {
     workspace.events.is_active = false;
     let (mut any, mut any_curved) = (P::FORCED, false);
@@ -83,7 +81,7 @@ pub(super) fn clamp_to_toi<P: Policy>(
     }
     // What follows only shortens motions, except of fast bodies.
     workspace.may_have_curved_motions = any_curved || any;
-    if any { clamp_fast_islands::<P>(scene, state, workspace, coupling, force, impacts) } else { force }
+    if any { clamp_fast_islands::<P>(scene, state, workspace, coupling, force) } else { force }
 }
 
 /// Whether a body with an impact rotated far before or after it. An impact can reverse a motion within the tick, so that little
@@ -104,12 +102,11 @@ fn clamp_fast_islands<P: Policy>(
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
     force: Vector2<f64>,
-    impacts: &mut ImpactTotals,
 ) -> Vector2<f64> {
     require_aabbs_of_fast_bodies::<P>(scene, state, workspace);
     let held = coupling.map(ImplicitCoupling::body);
     let farthest_m = find_safe_fractions::<P>(scene, state, workspace, held);
-    move_by_events::<P>(scene, state, workspace, held, impacts);
+    move_by_events::<P>(scene, state, workspace, held);
     let force = coupling.map_or(force, |coupling| shorter_force(workspace, coupling, force));
     shorten_motions(scene, state, workspace, farthest_m);
     force

@@ -27,7 +27,7 @@ use crate::solve::contact_solver::MAX_SWEEPS;
 use crate::solve::events::{Due, EventIsland, Events, MAX_EVENTS};
 use crate::solve::impact_group::Hit;
 use crate::solve::impact_queue::{
-    AT_ONCE_S, FLAT_GAP_M, ImpactTotals, MIN_APPROACH_M_PER_S, SAME_TIME_S, apply, impact_now, is_flat,
+    AT_ONCE_S, FLAT_GAP_M, MIN_APPROACH_M_PER_S, SAME_TIME_S, apply, impact_now, is_flat,
 };
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::{Ordinary, Policy};
@@ -57,15 +57,14 @@ const MIN_DURATION_S: f64 = TICK_S / SUBSTEPS as f64;
 
 /// Repeats the tick of each island of free bodies that cannot make its whole motion, in which a body moves far after an
 /// impact, or whose impacts the ordinary step may not have finished. The body `held` by the coupling and bodies under
-/// contact load in the last tick are not free. Replaces the impacts of these islands in `impacts`. Real-time: the
-/// budget is the work that the contact solve left, and [`MIN_WORK`]; apart from it, a few passes over the dynamic
-/// bodies and the near pairs.
+/// contact load in the last tick are not free. Replaces the impacts of these islands. Real-time: the budget is the work
+/// that the contact solve left, and [`MIN_WORK`]; apart from it, a few passes over the dynamic bodies and the near
+/// pairs.
 pub(super) fn move_by_events<P: Policy>(
     scene: &Scene,
     state: &mut State,
     workspace: &mut Workspace,
     held: Option<usize>,
-    impacts: &mut ImpactTotals,
 ) {
     if !find_islands::<P>(scene, state, workspace, held) {
         return;
@@ -88,7 +87,7 @@ pub(super) fn move_by_events<P: Policy>(
         run.all();
     }
     work.relaxations += (left - run.budget.left()) as u32;
-    finish::<P>(scene, state, workspace, impacts);
+    finish::<P>(scene, state, workspace);
 }
 
 /// Finds the islands that move from event to event. Returns whether there are any.
@@ -458,8 +457,8 @@ fn advance_freely(moved: &mut SolverBody, duration_s: f64) {
 
 /// Moves the islands to the end of their ticks. Those that did not get on, or may have loaded contacts and made too
 /// little of their ticks, are left to the ordinary step.
-fn finish<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace, impacts: &mut ImpactTotals) {
-    let Workspace { events, solver_bodies, manifolds, correction, saved_bodies, impact_queue, .. } = workspace;
+fn finish<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+    let Workspace { events, solver_bodies, manifolds, correction, saved_bodies, impact_queue, impacts, .. } = workspace;
     for (saved, &body) in saved_bodies.iter().zip(&scene.dynamic_bodies) {
         let event_body = &mut events.bodies[body];
         let EventIsland { end_s, needs_contacts, impacts: own, .. } = events.islands[event_body.root];

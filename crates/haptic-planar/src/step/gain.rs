@@ -13,7 +13,6 @@ use crate::math::rotate;
 use crate::scene::body_state::BodyState;
 use crate::scene::{Body, Scene};
 use crate::solve::coupling::ImplicitCoupling;
-use crate::solve::impact_queue::ImpactTotals;
 use crate::solve::islands::Islands;
 use crate::solve::policy::Policy;
 use crate::solve::position_correction::{BodyCorrection, Correction};
@@ -85,13 +84,8 @@ pub(super) fn balance(
 /// motions were used up. A tick without any of these satisfies all its laws. `force` is the coupling force on the tool,
 /// world, N.
 #[inline(always)]
-pub(super) fn can_gain(
-    workspace: &Workspace,
-    impacts: &ImpactTotals,
-    coupling: Option<&ImplicitCoupling>,
-    force: Vector2<f64>,
-) -> bool {
-    let Workspace { work, contact_solver, solver_bodies, solves_left, manifolds, .. } = workspace;
+pub(super) fn can_gain(workspace: &Workspace, coupling: Option<&ImplicitCoupling>, force: Vector2<f64>) -> bool {
+    let Workspace { impacts, work, contact_solver, solver_bodies, solves_left, manifolds, .. } = workspace;
     impacts.count > 0
         || *solves_left == 0
         || work.corrections > 0

@@ -81,6 +81,7 @@ fn step<P: Policy>(
 ) {
     workspace.work = Work::default();
     workspace.solves_left = MAX_SOLVES;
+    workspace.impacts = ImpactTotals::default();
     workspace.has_unfinished_impacts = false;
     workspace.solver_bodies.integrate_forces(scene, &state.bodies, &state.broad_phase.left);
     // Created in place: the coupling is large, and returning it from a function would copy it.
@@ -91,23 +92,23 @@ fn step<P: Policy>(
     couple(scene, workspace, coupling.as_ref());
     find_near_pairs::<P>(scene, state, workspace);
     find_manifolds::<P>(scene, state, workspace);
-    let (mut impacts, force_on_tool) = resolve::<P>(scene, state, workspace, coupling.as_mut());
+    let force_on_tool = resolve::<P>(scene, state, workspace, coupling.as_mut());
     correct::<P>(scene, workspace);
     if workspace.work.corrections > 0 || P::FORCED {
         limit_correction(scene, state, workspace, coupling.as_ref(), force_on_tool);
     }
-    let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool, &mut impacts);
-    let force_on_tool = if can_gain(workspace, &impacts, coupling.as_ref(), force_on_tool) || P::FORCED {
+    let force_on_tool = clamp_to_toi::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool);
+    let force_on_tool = if can_gain(workspace, coupling.as_ref(), force_on_tool) || P::FORCED {
         limit_gain::<P>(scene, state, workspace, coupling.as_ref(), force_on_tool)
     } else {
         force_on_tool
     };
     let bodies = state.integrate_positions(scene, &workspace.solver_bodies.all);
-    let (solver_bodies, manifolds) = (&workspace.solver_bodies.all, &workspace.manifolds);
-    let coupling = coupling.as_ref().zip(input);
-    let energy = TickEnergy { bodies, solver_bodies, manifolds, coupling, impacts: &impacts, force_on_tool };
+    let Workspace { solver_bodies, manifolds, impacts, .. } = &*workspace;
+    let (solver_bodies, coupling) = (&solver_bodies.all, coupling.as_ref().zip(input));
+    let energy = TickEnergy { bodies, solver_bodies, manifolds, coupling, impacts, force_on_tool };
     state.update_energy(scene, &energy);
-    write_output::<P>(scene, state, workspace, force_on_tool, &impacts, output);
+    write_output::<P>(scene, state, workspace, force_on_tool, output);
 }
 
 /// Adds the coupling to the tool's velocity and mass. Without a coupling, the tool is free.
@@ -121,41 +122,40 @@ fn couple(scene: &Scene, workspace: &mut Workspace, coupling: Option<&ImplicitCo
 }
 
 /// Resolves impacts, then contacts. If an impact on a body that carries load elsewhere added energy, the tick is
-/// recomputed without restitution in the island of that body. Returns the totals over the impacts and the coupling
-/// force on the tool, world, N.
+/// recomputed without restitution in the island of that body. Returns the coupling force on the tool, world, N.
 #[inline(always)]
 fn resolve<P: Policy>(
     scene: &Scene,
     state: &mut State,
     workspace: &mut Workspace,
     coupling: Option<&mut ImplicitCoupling>,
-) -> (ImpactTotals, Vector2<f64>) {
+) -> Vector2<f64> {
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
     let may_fly = has_impacts || coupling.as_deref().is_some_and(ImplicitCoupling::needs_parts) || P::FORCED;
     if let Some(coupling) = coupling.as_deref()
         && may_fly
         && let Some(flight) = fly::<P>(scene, state, workspace, coupling)
     {
-        return (resolve_around_flight::<P>(scene, state, workspace, coupling.body(), &flight), flight.force);
+        resolve_around_flight::<P>(scene, state, workspace, coupling.body(), &flight);
+        return flight.force;
     }
     let Some(coupling) = coupling else {
         return resolve_at_once::<P>(scene, state, workspace, None, has_impacts);
     };
-    let (mut impacts, force) = resolve_at_once::<P>(scene, state, workspace, Some(&mut *coupling), has_impacts);
+    let force = resolve_at_once::<P>(scene, state, workspace, Some(&mut *coupling), has_impacts);
     // A coupling that slows an approach can make the end velocity too slow for an impact in the queue; then the free
     // motion of the tool, which has the mean velocity, grazes.
     if !may_fly
         && workspace.solver_bodies.all[coupling.body()].starts_to_graze()
         && let Some(flight) = fly::<P>(scene, state, workspace, coupling)
     {
-        land(workspace, coupling.body(), &flight, &mut impacts);
-        return (impacts, flight.force);
+        land(workspace, coupling.body(), &flight);
+        return flight.force;
     }
-    (impacts, force)
+    force
 }
 
 /// Resolves a tick in which the flight of the tool has resolved its contacts, which are therefore out of the solve.
-/// Returns the totals over the impacts.
 #[inline(never)]
 fn resolve_around_flight<P: Policy>(
     scene: &Scene,
@@ -163,23 +163,21 @@ fn resolve_around_flight<P: Policy>(
     workspace: &mut Workspace,
     tool: usize,
     flight: &Flight,
-) -> ImpactTotals {
+) {
     let has_impacts = workspace.impact_queue.fill(&workspace.manifolds, &workspace.solver_bodies);
-    let (mut impacts, _) = resolve_at_once::<P>(scene, state, workspace, None, has_impacts);
-    land(workspace, tool, flight, &mut impacts);
-    impacts
+    resolve_at_once::<P>(scene, state, workspace, None, has_impacts);
+    land(workspace, tool, flight);
 }
 
 /// Gives the tool the motion of its flight, and its contacts their points. Adds the impacts of the flight.
-fn land(workspace: &mut Workspace, tool: usize, flight: &Flight, impacts: &mut ImpactTotals) {
+fn land(workspace: &mut Workspace, tool: usize, flight: &Flight) {
     flight.finish(&mut workspace.solver_bodies.all[tool]);
     workspace.manifolds.iter_mut().filter(|manifold| manifold.involves(tool)).for_each(Manifold::restore);
-    impacts.count += flight.impacts.count;
-    impacts.lost_j += flight.impacts.lost_j;
+    workspace.impacts.add(flight.impacts.count, flight.impacts.lost_j);
 }
 
 /// Resolves impacts, then contacts, of a tick in which the tool does not fly in parts. `has_impacts` tells whether
-/// there are any impacts in the queue.
+/// there are any impacts in the queue. Returns the coupling force on the tool, world, N.
 #[inline(always)]
 fn resolve_at_once<P: Policy>(
     scene: &Scene,
@@ -187,22 +185,22 @@ fn resolve_at_once<P: Policy>(
     workspace: &mut Workspace,
     mut coupling: Option<&mut ImplicitCoupling>,
     has_impacts: bool,
-) -> (ImpactTotals, Vector2<f64>) {
+) -> Vector2<f64> {
     if !has_impacts || P::FORCED {
         let force = solve_without_impacts::<P>(scene, state, workspace, coupling.as_deref_mut());
         if !P::FORCED {
-            return (ImpactTotals::default(), force);
+            return force;
         }
     }
     let coupling = coupling.as_deref();
     for (saved, &body) in workspace.saved_bodies.iter_mut().zip(&scene.dynamic_bodies) {
         *saved = workspace.solver_bodies.all[body];
     }
-    let first = resolve_impacts_and_contacts::<P>(scene, state, workspace, coupling);
-    let has_gained = drop_restitution_of_gaining_islands(scene, state, workspace, coupling, first.1);
+    let force = resolve_impacts_and_contacts::<P>(scene, state, workspace, coupling);
+    let has_gained = drop_restitution_of_gaining_islands(scene, state, workspace, coupling, force);
     workspace.has_unfinished_impacts = has_gained || workspace.impact_queue.is_exhausted;
     if !has_gained && !P::FORCED {
-        return first;
+        return force;
     }
     for (saved, &body) in workspace.saved_bodies.iter().zip(&scene.dynamic_bodies) {
         workspace.solver_bodies.all[body] = *saved;
@@ -284,15 +282,15 @@ fn resolve_impacts_and_contacts<P: Policy>(
     state: &mut State,
     workspace: &mut Workspace,
     coupling: Option<&ImplicitCoupling>,
-) -> (ImpactTotals, Vector2<f64>) {
+) -> Vector2<f64> {
     let rules = Rules { law: scene.restitution_law, coupling };
-    let Workspace { impact_queue, manifolds, solver_bodies, .. } = workspace;
-    let impacts = impact_queue.run::<P>(manifolds, solver_bodies, &rules);
-    workspace.work.impacts += impacts.events;
-    workspace.work.group_relaxations += impacts.group_relaxations;
+    let Workspace { impact_queue, manifolds, solver_bodies, impacts, work, .. } = workspace;
+    *impacts = impact_queue.run::<P>(manifolds, solver_bodies, &rules);
+    work.impacts += impacts.events;
+    work.group_relaxations += impacts.group_relaxations;
     solve_contacts::<P>(scene, workspace);
     finish_contacts::<P>(scene, state, workspace);
-    (impacts, integrate_displacements::<P>(scene, state, workspace, coupling))
+    integrate_displacements::<P>(scene, state, workspace, coupling)
 }
 
 /// Sets the restitution of the manifolds of every island that gained energy in this tick to zero. Returns whether any
@@ -355,12 +353,16 @@ fn resume_contacts<P: Policy>(scene: &Scene, workspace: &mut Workspace) -> usize
 }
 
 /// Bounds the work of the contact loads, marks the bodies that carry load, and keeps the impulses for the next tick.
-#[inline(never)]
+#[inline]
 fn finish_contacts<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
-    let Workspace { manifolds, solver_bodies, islands, contact_solver, .. } = workspace;
-    if manifolds.is_empty() && !P::FORCED {
-        return;
+    if !workspace.manifolds.is_empty() || P::FORCED {
+        finish_manifolds::<P>(scene, state, workspace);
     }
+}
+
+#[inline(never)]
+fn finish_manifolds<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) {
+    let Workspace { manifolds, solver_bodies, islands, contact_solver, .. } = workspace;
     // A single manifold satisfies its contact law exactly, and then its loads do no work.
     if manifolds.len() > 1 || !contact_solver.is_exact || P::FORCED {
         limit_work::<P>(manifolds, solver_bodies, islands, &scene.dynamic_bodies);

@@ -6,7 +6,6 @@ use crate::collide::narrow::{Near, PairSide, collide};
 use crate::output::StepOutput;
 use crate::scene::Scene;
 use crate::shape::features::{FeatureCache, FeatureId};
-use crate::solve::impact_queue::ImpactTotals;
 use crate::solve::policy::Policy;
 use crate::state::State;
 use crate::tick::TICK_S;
@@ -29,7 +28,6 @@ pub(super) fn write_output<P: Policy>(
     state: &State,
     workspace: &mut Workspace,
     force_on_tool: Vector2<f64>,
-    impacts: &ImpactTotals,
     output: &mut StepOutput,
 ) {
     let (mut all, mut of_tool) = (ContactTotals::default(), ContactTotals::default());
@@ -70,7 +68,7 @@ pub(super) fn write_output<P: Policy>(
         tool_tangent_n: tool_tangent,
         contacts: all.loaded,
         penetration_m: all.penetration_m,
-        impacts: impacts.count,
+        impacts: workspace.impacts.count,
         pairs_dropped: workspace.look_ups.dropped,
         energy: state.energy,
     };
