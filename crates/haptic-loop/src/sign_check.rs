@@ -7,9 +7,9 @@
 //! direction in all pushes, so that the mean over pushes in both directions hardly depends on it; how much it does is
 //! measured beforehand, while no force acts.
 //!
-//! The motors of two axes push at the same time, in patterns that do not resemble each other; arms push one by one. The
-//! check sees only the product of the signs of motor and encoder: if both are reversed, the handle moves as it should,
-//! and the world is mirrored.
+//! The motors of two axes push at the same time, with opposite signs, so that exchanged motors do not look right; arms
+//! push one by one. The check sees only the product of the signs of motor and encoder: if both are reversed, the handle
+//! moves as it should, and the world is mirrored.
 
 mod checkpoint;
 
@@ -268,7 +268,7 @@ impl SignCheck {
             return Vector2::zeros();
         };
         let before = self.elapsed;
-        self.elapsed += periods;
+        self.elapsed = self.elapsed.saturating_add(periods);
         if hand.is_new || before == 0 {
             self.newest = Sample { tick: f64::from(self.elapsed) - age_s / TICK_S, position_m };
         }
