@@ -1,6 +1,6 @@
 //! Faults of a tick. Every fault has the same consequences: zero force, a black box, and a complete re-engagement.
 
-use crate::sign_check::MotorSet;
+use crate::motor_set::MotorSet;
 use haptic_device::{FaultCode, WriteError};
 use haptic_planar::checkpoint::Archive;
 use serde::{Deserialize, Serialize};

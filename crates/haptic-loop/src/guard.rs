@@ -12,9 +12,10 @@ mod checkpoint;
 
 use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
+use crate::motor_set::MotorSet;
 use crate::reading_monitor::{HandReading, Validity, stale_after_s};
 use crate::settings::Safety;
-use crate::sign_check::{MotorSet, NUDGE_N, NUDGE_TICKS};
+use crate::sign_check::{NUDGE_N, NUDGE_TICKS};
 use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::{RESERVE_J, StoredEnergy, Tank, TankSettings, clamp_norm, project_onto_segment};

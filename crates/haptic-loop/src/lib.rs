@@ -33,6 +33,7 @@ pub mod control;
 pub mod engagement;
 pub mod fault;
 pub mod guard;
+pub mod motor_set;
 pub mod reading_monitor;
 pub mod report;
 pub mod scene_hand;

@@ -1,6 +1,6 @@
 //! Checks the signs of motors and encoders before the first force.
 //!
-//! Each motor pushes in one direction and in the other, for [`PUSH`] ticks at a time and with at most [`NUDGE_N`] at the
+//! Each motor pushes in one direction and in the other, for up to 40 ms at a time and with at most [`NUDGE_N`] at the
 //! handle. From rest, a passive handle in a passive hand moves to the side to which it is pushed, whatever its mass,
 //! friction and stiffness are. The position during a push is therefore compared with where the handle would have gone
 //! without it, which is extrapolated from the last ticks before the push. Motion of the hand itself has the same
@@ -13,11 +13,11 @@
 
 mod checkpoint;
 
+use crate::motor_set::MotorSet;
 use crate::reading_monitor::{HandReading, Validity};
 use haptic_device::{MAX_AXES, Pantograph};
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
-use std::fmt;
 
 /// Largest force of the check along an axis of the device frame, and of an arm, N.
 pub const NUDGE_N: f64 = 0.3;
@@ -87,30 +87,6 @@ impl Sign {
             Self::Right => "right",
             Self::Reversed => "reversed",
         }
-    }
-}
-
-/// Some of the motors of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MotorSet {
-    /// Whether the motor of the x axis or of arm 1 is in the set.
-    pub first: bool,
-    /// Whether the motor of the y axis or of arm 2 is in the set.
-    pub second: bool,
-    /// Whether the motors drive arms instead of axes.
-    pub are_arms: bool,
-}
-
-impl fmt::Display for MotorSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.are_arms, self.first, self.second) {
-            (false, true, true) => "the x axis and the y axis",
-            (false, true, false) => "the x axis",
-            (false, false, _) => "the y axis",
-            (true, true, true) => "both arms",
-            (true, true, false) => "arm 1",
-            (true, false, _) => "arm 2",
-        })
     }
 }
 

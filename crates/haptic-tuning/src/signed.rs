@@ -4,9 +4,10 @@ use crate::TICK_S;
 use crate::measurement::{End, MAX_SPEED_M_PER_S, Measurement};
 use haptic_device::{Effort, Reading, WriteOutcome};
 use haptic_loop::fault::Fault;
+use haptic_loop::motor_set::MotorSet;
 use haptic_loop::reading_monitor::ReadingMonitor;
 use haptic_loop::settings::Safety;
-use haptic_loop::sign_check::{MotorSet, Motors, Sign, SignCheck};
+use haptic_loop::sign_check::{Motors, Sign, SignCheck};
 use nalgebra::Vector2;
 
 /// What happens to an axis whose motor is reversed.

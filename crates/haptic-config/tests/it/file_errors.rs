@@ -288,7 +288,10 @@ fn wrong_values_of_a_device_are_rejected() {
         ("[hand]\npath = [[-1, 0, 0], [0, 0, 0]]", "d.toml:2:9: hand.path[0]: starts before time zero, at -1 s"),
         ("[hand]\npath = [[0, 0]]", "d.toml:2:9: hand.path: must be a list of 3 numbers, got a list of 2"),
         ("[model]\nmass_kg = 0", "d.toml:2:11: model.mass_kg: must be from 1e-6 to 1000, got 0"),
-        ("variant = \"v9\"", "d.toml:1:11: variant: must be one of \"v3\", \"v2\", \"kit\""),
+        (
+            "variant = \"v9\"",
+            "d.toml:1:11: variant: must be one of \"v3\", \"v3-extended\", \"v3-clockwise\", \"v2\", \"kit\"",
+        ),
     ] {
         assert_starts(&device_errors(text), start);
     }

@@ -9,8 +9,9 @@ use haptic_device::{Device, FaultPlan, FaultyDevice, InjectedFault, MonotonicNs,
 use haptic_loop::command::Command;
 use haptic_loop::engagement::Phase;
 use haptic_loop::fault::Fault;
+use haptic_loop::motor_set::MotorSet;
 use haptic_loop::report::TickReport;
-use haptic_loop::sign_check::{MotorSet, Motors, NUDGE_N, Sign};
+use haptic_loop::sign_check::{Motors, NUDGE_N, Sign};
 use haptic_loop::tick::HapticLoop;
 use haptic_planar::checkpoint::Checkpoint;
 use std::f64::consts::TAU;

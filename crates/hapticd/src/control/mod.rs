@@ -15,7 +15,7 @@ use haptic_loop::black_box::BlackBox;
 use haptic_loop::command::Command;
 use haptic_loop::control::ControlError;
 use haptic_loop::fault::Fault;
-use haptic_loop::sign_check::MotorSet;
+use haptic_loop::motor_set::MotorSet;
 use haptic_loop::snapshot::{Snapshot, SnapshotSink};
 use haptic_loop::world::World;
 use haptic_realtime::exchange::{

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use haptic_config::source::Source;
 use haptic_device::config::Rotation;
-use haptic_loop::sign_check::MotorSet;
+use haptic_loop::motor_set::MotorSet;
 use haptic_tuning::encoder::EncoderStep;
 use haptic_tuning::estimate::{AxisEstimate, Interval};
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value, table};
