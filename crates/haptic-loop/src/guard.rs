@@ -214,6 +214,7 @@ impl Guard {
     }
 
     /// Returns the permitted force, and the fault that began in this tick, if any. Real-time: constant.
+    #[inline(always)]
     pub fn admit(&mut self, request: &ForceRequest, hand: &HandReading) -> Admission {
         self.update_energy(request, hand);
         self.clamp.advance();
