@@ -35,6 +35,9 @@ static void a_stream_has_one_state_per_millisecond_and_ends_with_the_commands(vo
     board.sent_count = 0;
     ticks(100);
     CHECK(board.sent_count == 0);
+    send_arm(NONCE, 20, 32767, 0);
+    ticks(100);
+    CHECK(board.sent_count == 1 && last_type() == HAPTIC_ARM_ACK);
 }
 
 static void no_streamed_state_follows_the_answer_to_the_command_that_ends_the_stream(void)
