@@ -78,8 +78,27 @@ static void a_dead_sensor_is_a_fault_that_recurs_after_arm(void)
     CHECK(board.effort[0] == 0 && last_fault().code == HAPTIC_FAULT_SENSOR);
     send_arm(NONCE, 20, 32767, 0);
     command(2, HAPTIC_ENABLE, 5000, 0);
-    ticks(2);
+    ticks(1);
     CHECK(board.effort[0] == 0 && device.mode == HAPTIC_FAULTED);
+    command(3, HAPTIC_ENABLE, 5000, 0);
+    CHECK(last_state().status == (HAPTIC_STATUS_FAULT | HAPTIC_STATUS_HELD));
+}
+
+static uint8_t fault_of_two_readings(int32_t first, int32_t second)
+{
+    boot_armed(1);
+    readings[0] = first;
+    ticks(1);
+    readings[0] = second;
+    ticks(1);
+    CHECK(device.mode == HAPTIC_FAULTED);
+    return last_fault().code;
+}
+
+static void the_second_of_two_rejected_readings_decides_the_fault(void)
+{
+    CHECK(fault_of_two_readings(HAPTIC_NO_READING, 10 * JUMP) == HAPTIC_FAULT_ENCODER_JUMP);
+    CHECK(fault_of_two_readings(10 * JUMP, HAPTIC_NO_READING) == HAPTIC_FAULT_SENSOR);
 }
 
 /* ---- Tracking ---- */
@@ -127,6 +146,7 @@ int main(void)
         the_sensor_of_the_lower_axis_is_the_fault_of_a_tick_with_several,
         fast_motion_is_not_a_jump,
         a_dead_sensor_is_a_fault_that_recurs_after_arm,
+        the_second_of_two_rejected_readings_decides_the_fault,
         a_wrapping_sensor_is_unwrapped_in_both_directions,
         a_reading_during_the_wrap_does_not_lose_a_turn,
         velocity_settles_at_the_true_speed,
