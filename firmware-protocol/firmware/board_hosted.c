@@ -4,8 +4,8 @@
  *                [--hand-frequency-hz F]
  *
  * Ticks follow the wall clock. Prints the name of the port, then a line whenever a motor switches on or off:
- * "<seconds> motor <axis> on|off". Closing the port corresponds to dropping DTR on a real board. With --emergency-stop
- * the board has that input: SIGUSR1 opens its contact, SIGUSR2 closes it.
+ * "<seconds> motor <axis> on|off", and "<seconds> host left" whenever the port is closed, which corresponds to dropping
+ * DTR on a real board. With --emergency-stop the board has that input: SIGUSR1 opens its contact, SIGUSR2 closes it.
  */
 #define _GNU_SOURCE
 #include "../simulator/handle_model.h"
@@ -58,10 +58,15 @@ void board_send(const uint8_t *bytes, uint8_t length)
     pty_write(&board.link, bytes, length);
 }
 
+static double now_s(void)
+{
+    return (double)board.ticks / (1000.0 * TICKS_PER_MS);
+}
+
 void board_apply_effort(uint8_t axis, int16_t effort)
 {
     if ((effort != 0) != (board.effort[axis] != 0))
-        printf("%.6f motor %u %s\n", (double)board.ticks / (1000.0 * TICKS_PER_MS), axis, effort ? "on" : "off");
+        printf("%.6f motor %u %s\n", now_s(), axis, effort ? "on" : "off");
     board.effort[axis] = effort;
 }
 
@@ -177,17 +182,38 @@ static void run_due_ticks(void)
         tick();
 }
 
-static void serve(void)
+static void receive(void)
 {
     uint8_t bytes[256];
-    bool was_present = board.link.host_present;
-    pty_wait(&board.link, board.start_ns + (int64_t)(board.ticks + 1) * TICK_NS);
-    if (was_present && !board.link.host_present)
-        haptic_device_link_lost(&board.device);
-    run_due_ticks();
     size_t count = pty_read(&board.link, bytes, sizeof bytes);
     for (size_t i = 0; i < count; i++)
         haptic_device_receive(&board.device, bytes[i]);
+}
+
+/* Drops the bytes that remain of a host that has closed the port, so that they do not precede those of the next one. */
+static void drop_unread(void)
+{
+    uint8_t bytes[256];
+    while (pty_read(&board.link, bytes, sizeof bytes) > 0) {}
+}
+
+static void lose_host(void)
+{
+    haptic_device_link_lost(&board.device);
+    printf("%.6f host left\n", now_s());
+}
+
+static void serve(void)
+{
+    bool was_present = board.link.host_present;
+    pty_wait(&board.link, board.start_ns + (int64_t)(board.ticks + 1) * TICK_NS);
+    if (!board.link.host_present)
+        drop_unread();
+    if (was_present && !board.link.host_present)
+        lose_host();
+    run_due_ticks();
+    if (board.link.host_present)
+        receive();
     haptic_device_poll(&board.device);
 }
 

@@ -41,15 +41,22 @@ static uint8_t status_bits(const haptic_device *device)
     return status;
 }
 
-/* A fault that is still to be sent precedes the first state that shows it, so that the host knows its cause. */
-static void send_state(haptic_device *device, uint8_t extra_status)
+/* Sends the fault that is due, then a state, if it is an answer or due in a stream. The fault precedes the first state
+ * that shows it, so that the host knows its cause. Both are taken under one lock, so that no streamed state follows the
+ * fault that ends the stream. */
+static void send_due(haptic_device *device, bool answers)
 {
     haptic_state state = { .acknowledged = device->acknowledged, .axes = device->config->axes };
     board_lock();
-    bool fault_due = device->fault_unsent;
+    bool fault_due = device->fault_unsent, streamed = device->state_due;
+    if (!fault_due && !streamed && !answers) {
+        board_unlock();
+        return;
+    }
     haptic_fault fault = device->fault;
     device->fault_unsent = false;
-    state.status = status_bits(device) | extra_status;
+    device->state_due = false;
+    state.status = status_bits(device) | (streamed ? HAPTIC_STATUS_STREAMED : 0);
     state.sampled_at_us = device->sampled_at_us;
     for (uint8_t i = 0; i < state.axes; i++) {
         state.position[i] = device->axis[i].track.position;
@@ -58,6 +65,8 @@ static void send_state(haptic_device *device, uint8_t extra_status)
     board_unlock();
     if (fault_due)
         send_fault(device, fault);
+    if (!answers && !streamed)
+        return;
     uint8_t payload[HAPTIC_PAYLOAD_MAX];
     send(device, HAPTIC_STATE, payload, haptic_state_pack(&state, payload));
 }
@@ -79,8 +88,7 @@ static void change_mode(haptic_device *device, haptic_mode mode)
     board_lock();
     end_effort(device);
     device->mode = mode;
-    device->streaming = false;
-    device->state_due = false;
+    haptic_device_end_stream(device);
     device->fault_unsent = false;
     board_unlock();
 }
@@ -257,7 +265,7 @@ static void apply_command(haptic_device *device, const haptic_command *command)
     }
 }
 
-/* Returns whether the command was accepted. One older than the last is rejected and does not reset the watchdog. */
+/* Returns whether the command gets an answer. One older than the last is dropped and does not reset the watchdog. */
 static bool accept_command(haptic_device *device, const haptic_command *command, uint8_t sequence)
 {
     board_lock();
@@ -266,13 +274,16 @@ static bool accept_command(haptic_device *device, const haptic_command *command,
     if (!stale) {
         device->acknowledged = sequence;
         /* Only while armed, so that the watchdog also ends a stream without a host. */
-        device->streaming =
-            armed && (command->flags & HAPTIC_STREAM) && (device->config->capabilities & HAPTIC_CAN_STREAM);
+        if (armed && (command->flags & HAPTIC_STREAM) && (device->config->capabilities & HAPTIC_CAN_STREAM))
+            device->streaming = true;
+        else
+            haptic_device_end_stream(device);
     }
     if (armed && !stale)
         apply_command(device, command);
+    bool answered = !stale && !device->streaming;
     board_unlock();
-    return !stale;
+    return answered;
 }
 
 static void on_command(haptic_device *device, const haptic_frame *frame)
@@ -282,8 +293,8 @@ static void on_command(haptic_device *device, const haptic_frame *frame)
         reject_length(device, frame);
         return;
     }
-    if (accept_command(device, &command, frame->sequence) && !device->streaming)
-        send_state(device, 0);
+    if (accept_command(device, &command, frame->sequence))
+        send_due(device, true);
 }
 
 /* Valid with any sequence number and length: a stop is never rejected. A latched fault stays latched. */
@@ -291,12 +302,12 @@ static void on_stop(haptic_device *device, const haptic_frame *frame)
 {
     board_lock();
     end_effort(device);
-    device->streaming = false;
+    haptic_device_end_stream(device);
     if (device->mode == HAPTIC_ARMED)
         device->mode = HAPTIC_READY;
     board_unlock();
     device->acknowledged = frame->sequence;
-    send_state(device, 0);
+    send_due(device, true);
 }
 
 static void on_ping(haptic_device *device, const haptic_frame *frame)
@@ -345,17 +356,7 @@ void haptic_device_receive(haptic_device *device, uint8_t byte)
 
 void haptic_device_poll(haptic_device *device)
 {
-    board_lock();
-    bool fault_due = device->fault_unsent;
-    bool state_due = device->state_due;
-    haptic_fault fault = device->fault;
-    device->fault_unsent = false;
-    device->state_due = false;
-    board_unlock();
-    if (fault_due)
-        send_fault(device, fault);
-    if (state_due)
-        send_state(device, HAPTIC_STATUS_STREAMED);
+    send_due(device, false);
 }
 
 void haptic_device_link_lost(haptic_device *device)

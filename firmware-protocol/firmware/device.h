@@ -77,6 +77,9 @@ void haptic_device_poll(haptic_device *device);
 /* Main loop: the host has disconnected (DTR dropped, port closed). */
 void haptic_device_link_lost(haptic_device *device);
 
+/* Ends the stream and drops its state that is still to be sent. Requires the lock, or the timer interrupt. */
+void haptic_device_end_stream(haptic_device *device);
+
 /* Timer interrupt, before the tick: whether the emergency-stop input is active, or was since the last call. Latches the
  * fault. The board itself cuts its motors as soon as the input becomes active, and applies no effort until this call. A
  * board without the input does not need to call it. */

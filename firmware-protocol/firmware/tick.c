@@ -2,6 +2,12 @@
 #include "board.h"
 #include "device.h"
 
+void haptic_device_end_stream(haptic_device *device)
+{
+    device->streaming = false;
+    device->state_due = false;
+}
+
 /* The only path to zero effort: effort is off before this returns, and stays off until ARM. */
 static void latch(haptic_device *device, uint8_t code, uint32_t detail)
 {
@@ -17,9 +23,16 @@ static void latch(haptic_device *device, uint8_t code, uint32_t detail)
     if (device->mode == HAPTIC_SILENT || (device->mode == HAPTIC_FAULTED && !replaces))
         return;
     device->mode = HAPTIC_FAULTED;
-    device->streaming = false;
+    haptic_device_end_stream(device);
     device->fault = (haptic_fault){ code, detail };
     device->fault_unsent = true;
+}
+
+/* The detail of an encoder jump: the axis, and the distance as far as 24 bits hold it. */
+static uint32_t jump_detail(uint8_t axis, int32_t distance)
+{
+    uint32_t counts = (uint32_t)distance < 0xFFFFFF ? (uint32_t)distance : 0xFFFFFF;
+    return (uint32_t)axis << 24 | counts;
 }
 
 static void sample(haptic_device *device, const int32_t readings[])
@@ -31,7 +44,7 @@ static void sample(haptic_device *device, const int32_t readings[])
         case HAPTIC_TRACK_GOOD: break;
         case HAPTIC_TRACK_HELD: device->held = true; break;
         case HAPTIC_TRACK_JUMPED:
-            latch(device, HAPTIC_FAULT_ENCODER_JUMP, (uint32_t)i << 24 | ((uint32_t)track->jump & 0xFFFFFF));
+            latch(device, HAPTIC_FAULT_ENCODER_JUMP, jump_detail(i, track->jump));
             break;
         case HAPTIC_TRACK_LOST:
             device->held = true;

@@ -60,18 +60,26 @@ static void sleep_until(int64_t until_ns)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-void pty_wait(pty_link *link, int64_t until_ns)
+/* Waits for bytes, at most for `left` ns. Returns whether the slave is open; if it is not, this does not wait. */
+static bool host_is_present(const pty_link *link, int64_t left)
 {
-    int64_t left = until_ns - monotonic_ns();
     struct timespec wait = { 0, 0 };
     if (left > 0)
         wait = (struct timespec){ left / NANOSECONDS, left % NANOSECONDS };
     struct pollfd poll = { link->master, POLLIN, 0 };
     ppoll(&poll, 1, &wait, NULL);
-    link->host_present = !(poll.revents & POLLHUP);
-    /* Without a host the poll returns at once, so sleep instead. */
-    if (!link->host_present && left > 0)
-        sleep_until(until_ns);
+    return !(poll.revents & POLLHUP);
+}
+
+void pty_wait(pty_link *link, int64_t until_ns)
+{
+    bool was_present = link->host_present;
+    link->host_present = host_is_present(link, until_ns - monotonic_ns());
+    if (link->host_present || was_present)
+        return;
+    sleep_until(until_ns);
+    /* A host that has opened the port meanwhile gets replies to its first bytes. */
+    link->host_present = host_is_present(link, 0);
 }
 
 size_t pty_read(pty_link *link, uint8_t *bytes, size_t capacity)

@@ -21,7 +21,7 @@ bool pty_open(pty_link *link, const char *symlink_path);
 /* Removes the link and closes the pseudo-terminal. */
 void pty_close(pty_link *link);
 
-/* Waits for bytes, at most until the monotonic time `until_ns`. Updates host_present. */
+/* Waits for bytes or the end of the host, at most until the monotonic time `until_ns`. Updates host_present. */
 void pty_wait(pty_link *link, int64_t until_ns);
 
 /* Reads the available bytes without waiting. */

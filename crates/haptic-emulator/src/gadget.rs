@@ -183,7 +183,10 @@ impl Gadget {
                 let position = self.handle.encoder_m() / TRAVEL_M;
                 joystick.input([position.x, -position.y], now_us)
             }
-            Firmware::Native(board) => board.take_fault().and_then(|fault| in_report(board, &fault)),
+            Firmware::Native(board) => {
+                let message = board.take_due(&self.handle.measured());
+                message.and_then(|message| in_report(board, &message))
+            }
         };
         // A report is sent once in a step, so it cannot be doubled.
         report.and_then(|report| match &self.director {

@@ -49,6 +49,8 @@ pub struct NativeTraits {
     pub slew_q15_per_ms: u16,
     /// Whether STATE contains velocities.
     pub gives_velocity: bool,
+    /// Whether STATE can be streamed.
+    pub gives_stream: bool,
     /// Whether the board disarms when the port closes.
     pub sees_link: bool,
     /// Protocol version reported by the board: major, minor. A board before version 1.1 has no emergency stop.
@@ -65,6 +67,7 @@ impl Default for NativeTraits {
             full_scale_n: 4.0,
             slew_q15_per_ms: REFERENCE_SLEW_Q15_PER_MS,
             gives_velocity: false,
+            gives_stream: false,
             sees_link: true,
             version: VERSION,
             uid: *b"EMULATED",
@@ -132,6 +135,9 @@ pub struct NativeFirmware {
     latched: Option<FaultCode>,
     /// Fault that the host has not been sent yet.
     unsent: Option<Fault>,
+    is_streaming: bool,
+    /// Whether a state of the stream is still to be sent.
+    is_state_due: bool,
     /// Time of the first advance, µs.
     started_us: Option<u64>,
     events: Vec<String>,
@@ -166,6 +172,8 @@ impl NativeFirmware {
             was_stopped: false,
             latched: None,
             unsent: None,
+            is_streaming: false,
+            is_state_due: false,
             started_us: None,
             events: Vec::new(),
         }
@@ -217,16 +225,24 @@ impl NativeFirmware {
 
     /// Advances to `now_us`: checks the emergency stop and the watchdog, then slews the efforts.
     pub fn advance(&mut self, now_us: u64) {
-        let elapsed_us = now_us.saturating_sub(std::mem::replace(&mut self.advanced_us, now_us));
+        let before_us = std::mem::replace(&mut self.advanced_us, now_us);
+        let elapsed_us = now_us.saturating_sub(before_us);
         let time_us = now_us.saturating_sub(*self.started_us.get_or_insert(now_us));
         self.is_stop_planned = self.planned_stops.iter().any(|stop| stop.contains(time_us));
         self.check_stop();
         self.check_watchdog(now_us);
         self.slew(elapsed_us);
+        self.is_state_due |= self.is_streaming && now_us / 1000 > before_us / 1000;
     }
 
-    /// Removes and returns the fault that is still to be sent, if any.
-    pub fn take_fault(&mut self) -> Option<Reply> {
+    /// Removes and returns the message that is still to be sent, if any: a fault, or a state of a stream, which the
+    /// fault would have ended.
+    pub fn take_due(&mut self, handle: &Measured) -> Option<Reply> {
+        let is_state_due = std::mem::take(&mut self.is_state_due);
+        self.take_fault().or_else(|| is_state_due.then(|| self.state(Status::STREAMED, handle, self.advanced_us)))
+    }
+
+    fn take_fault(&mut self) -> Option<Reply> {
         self.unsent.take().map(Message::Fault)
     }
 
@@ -277,6 +293,7 @@ impl NativeFirmware {
         }
         let bit = |is_set: bool, bit: u16| if is_set { bit } else { 0 };
         let capabilities = bit(self.traits.gives_velocity, Capabilities::VELOCITY)
+            | bit(self.traits.gives_stream, Capabilities::STREAM)
             | bit(self.traits.sees_link, Capabilities::SEES_LINK);
         Message::HelloAck(HelloAck {
             version: self.traits.version,
@@ -344,7 +361,10 @@ impl NativeFirmware {
             self.commanded_us = Some(now_us);
             self.adopt(command);
         }
-        Some(self.state(handle, now_us))
+        let is_wanted = self.traits.gives_stream && command.flags & Command::STREAM != 0;
+        self.is_streaming = is_wanted && self.mode == Mode::Armed;
+        self.is_state_due &= self.is_streaming;
+        (!self.is_streaming).then(|| self.state(0, handle, now_us))
     }
 
     fn adopt(&mut self, command: &Command) {
@@ -371,7 +391,7 @@ impl NativeFirmware {
             self.cut(Mode::Ready);
             self.events.push("stopped by the host".to_owned());
         }
-        self.state(handle, now_us)
+        self.state(0, handle, now_us)
     }
 
     /// Sets the effort to zero without slewing.
@@ -384,6 +404,7 @@ impl NativeFirmware {
         self.mode = mode;
         self.disable();
         self.commanded_us = None;
+        (self.is_streaming, self.is_state_due) = (false, false);
         (self.latched, self.unsent) = (None, None);
     }
 
@@ -434,7 +455,7 @@ impl NativeFirmware {
         }
     }
 
-    fn state(&self, handle: &Measured, now_us: u64) -> Reply {
+    fn state(&self, origin: u8, handle: &Measured, now_us: u64) -> Reply {
         let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         let counts = |value: f64| libm::round(value * f64::from(COUNTS_PER_M)) as i32;
         let reading = |axis: usize| AxisReading {
@@ -442,7 +463,8 @@ impl NativeFirmware {
             velocity: counts(handle.velocity_m_per_s[axis]),
         };
         let axes = if self.traits.axes == 1 { PerAxis::one(reading(0)) } else { PerAxis::two(reading(0), reading(1)) };
-        let status = bit(self.mode == Mode::Armed, Status::ARMED)
+        let status = origin
+            | bit(self.mode == Mode::Armed, Status::ARMED)
             | bit(self.enabled, Status::ENABLED)
             | bit(self.mode == Mode::Faulted, Status::FAULT)
             | bit(self.clamped, Status::CLAMPED)

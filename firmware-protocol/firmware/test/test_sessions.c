@@ -16,12 +16,12 @@ static bool stop_active;
         }                                                                                     \
     } while (0)
 
-static void boot_session(uint8_t axes)
+static void boot_session(uint8_t axes, bool streams)
 {
     boot(axes);
     taken = 0;
     stop_active = false;
-    config.capabilities = 0;
+    config.capabilities = streams ? HAPTIC_CAN_STREAM : 0;
     config.slew_q15_per_ms = OWN_SLEW;
     for (int i = 0; i < HAPTIC_MAX_AXES; i++) {
         config.axis[i].limit_q15 = HAPTIC_FULL_SCALE;
@@ -50,8 +50,16 @@ static bool next_byte(char **at, uint8_t *byte)
     return found;
 }
 
+/* A frame of the host, or the end of the session, comes after all messages that the device has sent. */
+static void expect_all_taken(void)
+{
+    EXPECT(taken == board.sent_count);
+    board.sent_count = taken = 0;
+}
+
 static void from_host(char *at)
 {
+    expect_all_taken();
     uint8_t bytes[2 + HAPTIC_PAYLOAD_MAX], count = 0;
     while (count < sizeof bytes && next_byte(&at, &bytes[count]))
         count++;
@@ -93,19 +101,22 @@ static void set_stop(char *at)
         haptic_device_emergency_stop(&device, true);
 }
 
+static void start_session(char *at)
+{
+    expect_all_taken();
+    uint8_t axes = (uint8_t)number_of(&at);
+    boot_session(axes, strstr(at, "stream") != NULL);
+}
+
 static void run_line(char *line)
 {
     char *at = line + strcspn(line, " ");
-    if (line[0] == '<') {
+    if (line[0] == '<')
         from_device(at);
-        return;
-    }
-    EXPECT(taken == board.sent_count);
-    board.sent_count = taken = 0;
-    if (line[0] == '>')
+    else if (line[0] == '>')
         from_host(at);
     else if (strncmp(line, "axes ", 5) == 0)
-        boot_session((uint8_t)number_of(&at));
+        start_session(at);
     else if (strncmp(line, "wait ", 5) == 0)
         run_ticks((int)number_of(&at) * TICKS_PER_MS);
     else if (strncmp(line, "emergency_stop ", 15) == 0)
@@ -134,7 +145,7 @@ static void run_session(const char *path)
         if (line[0] != 0)
             run_line(line);
     }
-    EXPECT(taken == board.sent_count);
+    expect_all_taken();
     fclose(file);
 }
 

@@ -49,7 +49,7 @@ impl Bench {
     fn step(&mut self) -> Option<Reply> {
         self.now_us += 1000;
         self.firmware.advance(self.now_us);
-        self.firmware.take_fault()
+        self.firmware.take_due(&MEASURED)
     }
 }
 

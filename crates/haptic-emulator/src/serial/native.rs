@@ -49,8 +49,8 @@ impl Board for NativeBoard {
     fn tick(&mut self, out: &mut Vec<Vec<u8>>) {
         self.time_us += 1000;
         self.firmware.advance(self.time_us);
-        if let Some(fault) = self.firmware.take_fault() {
-            out.extend(CobsStream::encode(&mut self.firmware, &fault));
+        if let Some(message) = self.firmware.take_due(&self.handle.measured()) {
+            out.extend(CobsStream::encode(&mut self.firmware, &message));
         }
         self.handle.advance(self.firmware.force_n());
     }

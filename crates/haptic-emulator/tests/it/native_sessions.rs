@@ -19,9 +19,9 @@ struct Session {
 }
 
 impl Session {
-    fn new(axes: u8) -> Self {
+    fn new(axes: u8, gives_stream: bool) -> Self {
         let zero = Measured { position_m: Vector2::zeros(), velocity_m_per_s: Vector2::zeros() };
-        let firmware = NativeFirmware::new(NativeTraits { axes, ..NativeTraits::default() });
+        let firmware = NativeFirmware::new(NativeTraits { axes, gives_stream, ..NativeTraits::default() });
         Self { firmware, measured: zero, now_us: 0, sent: VecDeque::new() }
     }
 
@@ -32,6 +32,7 @@ impl Session {
     }
 
     fn receive(&mut self, bytes: &[u8]) {
+        self.expect_no_more();
         let frame = Frame { kind: bytes[0], sequence: bytes[1], payload: &bytes[2..] };
         let replies = self.firmware.receive(&frame, &self.measured, self.now_us);
         replies.iter().for_each(|reply| self.add_sent(reply));
@@ -41,8 +42,8 @@ impl Session {
         for _ in 0..milliseconds * TICKS_PER_MS {
             self.now_us += TICK_US;
             self.firmware.advance(self.now_us);
-            let fault = self.firmware.take_fault();
-            fault.iter().for_each(|fault| self.add_sent(fault));
+            let due = self.firmware.take_due(&self.measured);
+            due.iter().for_each(|message| self.add_sent(message));
         }
     }
 
@@ -56,18 +57,28 @@ impl Session {
         if is_pressed { button.press() } else { button.release() }
     }
 
-    /// Runs one line. A session lists every message of the device, in the order in which they are sent.
+    fn boot(&mut self, properties: &str) {
+        self.expect_no_more();
+        let (axes, capability) = properties.trim().split_once(' ').unwrap_or((properties.trim(), ""));
+        *self = Self::new(axes.parse().unwrap(), capability.trim() == "stream");
+    }
+
+    /// A session lists every message of the device before the next frame of the host.
+    fn expect_no_more(&self) {
+        assert!(self.sent.is_empty(), "not expected: {:02x?}", self.sent);
+    }
+
+    /// Runs one line.
     fn run(&mut self, line: &str) {
         let (verb, rest) = line.split_once(' ').unwrap();
         if verb == "<" {
             let message = self.sent.pop_front().expect("a message from the device");
             return assert!(matches(&message, rest), "{message:02x?}");
         }
-        assert!(self.sent.is_empty(), "not expected: {:02x?}", self.sent);
         let numbers = || rest.split_whitespace().map(|number| number.parse::<i32>().unwrap());
         match verb {
             ">" => self.receive(&rest.split_whitespace().map(hex).collect::<Vec<u8>>()),
-            "axes" => *self = Self::new(rest.trim().parse().unwrap()),
+            "axes" => self.boot(rest),
             "wait" => self.wait(rest.trim().parse().unwrap()),
             "emergency_stop" => self.set_stop(rest.trim() == "1"),
             "effort" => numbers().zip(self.efforts_q15()).for_each(|(expected, found)| assert_eq!(found, expected)),
@@ -104,7 +115,7 @@ fn the_emulated_board_passes_every_session_of_the_specification() {
     assert!(!files.is_empty());
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
-        let mut session = Session::new(1);
+        let mut session = Session::new(1, false);
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default();
             if !line.trim().is_empty() {
@@ -112,6 +123,6 @@ fn the_emulated_board_passes_every_session_of_the_specification() {
                 session.run(line);
             }
         }
-        assert!(session.sent.is_empty(), "{}: not expected: {:02x?}", file.display(), session.sent);
+        session.expect_no_more();
     }
 }
