@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// Interval between repetitions of a request, ns; the specification requires 50 ms or more.
 const REPEAT_EVERY_NS: u64 = 60_000_000;
+/// Difference of the nonces of two sessions of one handshake. Those of successive handshakes differ by one.
+const RESTART_NONCE: u32 = 0x1_0000;
 
 /// Number of unanswered requests after which the handshake restarts at HELLO, because the board may have lost the
 /// session in a reset.
@@ -121,7 +123,7 @@ impl<F: Framing> NativeHandshake<F> {
             }
             (Request::Arm, Message::Fault(fault)) if fault.code == FaultCode::NonceMismatch => {
                 // Another host has opened a session in the meantime.
-                self.start_request(Request::Hello, now);
+                self.start_over(now);
             }
             _ => {}
         }
@@ -144,6 +146,12 @@ impl<F: Framing> NativeHandshake<F> {
         let next = info.index + 1;
         let is_complete = usize::from(next) >= self.axis_count();
         self.start_request(if is_complete { Request::Arm } else { Request::Axis(next) }, now);
+    }
+
+    /// Opens a new session, with a new nonce, because the board is in another one.
+    fn start_over(&mut self, now: MonotonicNs) {
+        self.nonce = self.nonce.wrapping_add(RESTART_NONCE);
+        self.start_request(Request::Hello, now);
     }
 
     fn start_request(&mut self, request: Request, now: MonotonicNs) {
@@ -231,7 +239,8 @@ impl<F: Framing> Handshake for NativeHandshake<F> {
                 Step::Wait { until: sent_at.after(REPEAT_EVERY_NS) }
             }
             _ => {
-                if self.times_sent >= REQUESTS_BEFORE_HELLO {
+                if self.times_sent >= REQUESTS_BEFORE_HELLO && self.request != Request::Hello {
+                    self.nonce = self.nonce.wrapping_add(RESTART_NONCE);
                     (self.request, self.times_sent) = (Request::Hello, 0);
                 }
                 self.times_sent += 1;
