@@ -5,12 +5,18 @@
 //! of the impulses in sweep k, and β = ‖δ_k‖²/‖δ_{k−1}‖² in the norm of the diagonal of K. If β ≤ 1, the last search
 //! direction times β is added to the impulses. The last sweep is not accelerated, so the final impulses of every
 //! manifold satisfy its friction and sign limits.
+//!
+//! With large coefficients of friction, as of a body struck into a corner, sweeps can cycle for ever, and the last one
+//! can leave any velocity. If half of the sweeps have not converged, the others therefore bound the friction of each
+//! manifold by an impulse of its own, which follows μ (P₁ + P₂) slowly and then stays constant (Haslinger's fixed
+//! point). With constant bounds, the impulses minimise a convex function, so the sweeps converge. The result keeps the
+//! bodies apart and adds no energy, whatever the bounds are.
 
 use crate::collide::warm_start::BlockImpulse;
 use crate::solve::direct::{DirectSolver, Outcome};
 use crate::solve::manifold::{Manifold, VERY_DEEP_M};
 use crate::solve::policy::Policy;
-use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax};
+use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax, relax_with_bounded_friction};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
@@ -32,6 +38,12 @@ const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
 /// although the body sinks in by tens of micrometres in every tick.
 const GOOD_ENOUGH_IF_DEEP: &[(usize, f64)] = &[(2, 1e-5)];
 
+/// Change of a velocity, m/s, by the sweep after half of the sweeps above which the friction of every manifold is bounded.
+const CYCLING_M_PER_S: f64 = 0.05;
+/// Part of the distance to μ (P₁ + P₂) by which a sweep moves the bound of a friction impulse. With a half, the bounds
+/// themselves cycle.
+const BOUND_STEP: f64 = 0.125;
+
 /// Scratch memory of the contact solver.
 #[derive(Clone, Debug)]
 pub struct Solver {
@@ -47,6 +59,8 @@ pub struct Solver {
     before: Vec<BlockImpulse>,
     /// Velocity and angular velocity of each dynamic body at the start of the sweep.
     body_before: Vec<(Vector2<f64>, f64)>,
+    /// Largest friction impulse of each manifold if the sweeps cycle, N·s.
+    friction_bounds: Vec<f64>,
     direct: DirectSolver,
 }
 
@@ -60,6 +74,7 @@ impl Solver {
             body_along: Vec::with_capacity(bodies),
             before: Vec::with_capacity(manifolds),
             body_before: Vec::with_capacity(bodies),
+            friction_bounds: Vec::with_capacity(manifolds),
             direct: DirectSolver::with_capacity(manifolds, bodies),
         }
     }
@@ -158,19 +173,41 @@ impl Solver {
         let good_enough = good_enough(manifolds);
         let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), dynamic_bodies.len()) - spent };
         let mut last_square = 0.0;
+        let mut bounded_from = max;
         for count in 2..max {
             self.save_sweep_start(manifolds, &solver_bodies.all, dynamic_bodies);
-            let change = sweep::<P>(manifolds, solver_bodies);
+            let change = if count > bounded_from {
+                let step = if 2 * count < bounded_from + max { BOUND_STEP } else { 0.0 };
+                sweep_with_bounded_friction(manifolds, solver_bodies, &mut self.friction_bounds, step)
+            } else {
+                sweep::<P>(manifolds, solver_bodies)
+            };
             if !P::FORCED && good_enough.iter().any(|&(fewest, good)| count >= fewest && change.largest < good) {
                 return count;
+            }
+            let may_cycle = 2 * count >= max && change.largest > CYCLING_M_PER_S;
+            if may_cycle && bounded_from == max && !P::FORCED {
+                self.bound_friction(manifolds);
+                (bounded_from, last_square) = (count, 0.0);
+                continue;
             }
             let fraction = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
             let keep = if fraction <= 1.0 && count + 1 < max { fraction } else { 0.0 };
             self.extrapolate(manifolds, solver_bodies, dynamic_bodies, keep, count == 2);
             last_square = change.square;
         }
-        sweep::<P>(manifolds, solver_bodies);
+        if bounded_from < max {
+            sweep_with_bounded_friction(manifolds, solver_bodies, &mut self.friction_bounds, 0.0);
+        } else {
+            sweep::<P>(manifolds, solver_bodies);
+        }
         max
+    }
+
+    /// Bounds the friction of each manifold by what its present normal impulses permit.
+    fn bound_friction(&mut self, manifolds: &[Manifold]) {
+        self.friction_bounds.clear();
+        self.friction_bounds.extend(manifolds.iter().map(friction_limit));
     }
 
     /// Returns the number of sweeps that cost no more than [`MAX_SWEEPS`] sweeps in a tick in which every near pair
@@ -242,6 +279,27 @@ fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies
         relax::<P>(manifold, solver_bodies, &mut change);
     }
     change
+}
+
+/// Solves every manifold once, in order, with bounded friction, and returns the change. Then moves the bound of the
+/// manifold by the part `step` of the distance to its friction limit.
+fn sweep_with_bounded_friction(
+    manifolds: &mut [Manifold],
+    solver_bodies: &mut SolverBodies,
+    bounds: &mut [f64],
+    step: f64,
+) -> Change {
+    let mut change = Change::default();
+    for (manifold, bound) in manifolds.iter_mut().zip(bounds) {
+        relax_with_bounded_friction(manifold, solver_bodies, *bound, &mut change);
+        *bound += step * (friction_limit(manifold) - *bound);
+    }
+    change
+}
+
+/// Returns the largest friction impulse that the normal impulses of a manifold permit, N·s.
+fn friction_limit(manifold: &Manifold) -> f64 {
+    manifold.friction * manifold.normal_impulse()
 }
 
 /// Reduces the relative rotation of two bodies as far as rolling friction under the present normal force allows.

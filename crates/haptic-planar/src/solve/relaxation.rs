@@ -1,6 +1,6 @@
 //! Relaxation of one manifold: solves its contact law exactly against the velocities that the other manifolds left.
 
-use crate::collide::warm_start::{BlockImpulse, Mode};
+use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
 use crate::solve::block::{Block, InverseEffectiveMass};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
@@ -64,4 +64,45 @@ pub(super) fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut Solv
     manifold.mode = mode;
     manifold.impulse = new;
     manifold.apply_impulse(solver_bodies, &delta);
+}
+
+/// Relaxes one manifold whose friction is at most `bound`, whatever its normal impulses are: first its tangent, then its
+/// normals. Unlike the contact law, this is the condition of a minimum of a convex function, so sweeps never cycle.
+pub(super) fn relax_with_bounded_friction(
+    manifold: &mut Manifold,
+    solver_bodies: &mut SolverBodies,
+    bound: f64,
+    change: &mut Change,
+) {
+    let m = &manifold.mass;
+    let BlockImpulse { normal: [p1, p2], tangent: pt } = manifold.impulse;
+    // Unlike `clamp`, this does not panic at NaN.
+    let tangent = (pt - manifold.slip_speed(&solver_bodies.all) / m.tt).min(bound).max(-bound);
+    let dt = tangent - pt;
+    let speed = |point: usize| manifold.normal_speed(&solver_bodies.all, point) + manifold.bias[point];
+    let f1 = speed(0) + m.n1t * dt - m.n11 * p1 - m.n12 * p2;
+    let f2 = if manifold.count == 2 { speed(1) + m.n2t * dt - m.n12 * p1 - m.n22 * p2 } else { f64::INFINITY };
+    let normal = m.frictionless_impulses([f1, f2]);
+    let delta = BlockImpulse { normal: [normal[0] - p1, normal[1] - p2], tangent: dt };
+    change.add(m, &delta);
+    manifold.impulse = BlockImpulse { normal, tangent };
+    manifold.mode = mode_of(&manifold.impulse, bound);
+    manifold.apply_impulse(solver_bodies, &delta);
+}
+
+/// Returns the mode of a contact with these impulses, whose friction is at most `bound`.
+fn mode_of(impulse: &BlockImpulse, bound: f64) -> Mode {
+    let loaded = match impulse.normal.map(|p| p > 0.0) {
+        [true, true] => Loaded::Both,
+        [true, false] => Loaded::First,
+        [false, true] => Loaded::Second,
+        [false, false] => return Mode::Open,
+    };
+    if impulse.tangent.abs() < bound {
+        Mode::Stick(loaded)
+    } else if impulse.tangent < 0.0 {
+        Mode::SlideForward(loaded)
+    } else {
+        Mode::SlideBack(loaded)
+    }
 }
