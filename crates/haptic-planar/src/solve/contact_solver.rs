@@ -320,3 +320,81 @@ fn twist(manifold: &Manifold, solver_bodies: &mut SolverBodies, angular: f64) {
     solver_bodies.apply_impulse(manifold.bodies[0], Vector2::zeros(), -angular);
     solver_bodies.apply_impulse(manifold.bodies[1], Vector2::zeros(), angular);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collide::narrow::ContactGeometry;
+    use crate::collide::pair_table::Pair;
+    use crate::scene::Scene;
+    use crate::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
+    use crate::shape::features::FeatureId;
+    use crate::solve::policy::Ordinary;
+    use haptic_testing::Random;
+    use nalgebra::vector;
+
+    /// Pieces of the pairs: the room and the light body, the light body and the heavy one.
+    const PIECES: [[u32; 2]; 2] = [[0, 1], [1, 2]];
+
+    /// Returns a scene of a room, a light body and one that is 10 times as heavy.
+    fn scene(friction: f64) -> Scene {
+        let body = |name: &str, mass_kg| BodyDescription {
+            friction,
+            mass_kg,
+            fixed: mass_kg.is_none(),
+            ..BodyDescription::new(name, ShapeDescription::Box { size_m: vector![0.04, 0.04] })
+        };
+        let bodies = vec![body("room", None), body("light", Some(0.01)), body("heavy", Some(0.1))];
+        Scene::build(&SceneDescription { bodies, ..SceneDescription::default() }).unwrap()
+    }
+
+    /// Returns a contact of closed points on a circle of 20 mm around the light body, with a normal that points to the
+    /// second body.
+    fn contact(random: &mut Random, scene: &Scene, pair: usize, solver_bodies: &SolverBodies) -> Manifold {
+        let (sine, cosine) = libm::sincos(random.between(0.0, 0.5 * std::f64::consts::TAU));
+        let (normal, at) = (vector![cosine, sine], random.between(-0.02, 0.02));
+        let tangent = vector![sine, -cosine];
+        let away = if pair == 0 { -0.02 } else { 0.02 };
+        let point = |along: f64| normal * away + tangent * along;
+        let geometry = ContactGeometry {
+            normal,
+            count: 1 + random.index(2),
+            gap_m: [0.0; 2],
+            at_m: [point(at), point(at + 0.01)],
+            apart_m: 0.0,
+            end: 0,
+            id: FeatureId::default(),
+            includes_rotation: false,
+        };
+        let centres = [vector![0.0, 0.0], vector![0.0, 0.0]];
+        let mut manifold = Manifold::new(pair, &Pair::new(scene, PIECES[pair]), &geometry, centres, [0.0; 2]);
+        manifold.set_mass(solver_bodies);
+        manifold
+    }
+
+    /// Solves random contacts of a light body that a heavy one strikes against a room. Returns the highest speed at
+    /// which a point still closes, m/s, and the part of the energy that is gained.
+    fn strike(random: &mut Random) -> (f64, f64) {
+        let scene = scene(random.between(0.5, 2.0));
+        let mut solver_bodies = SolverBodies::new(&scene);
+        solver_bodies.all[2].velocity = vector![random.between(-1.0, 1.0), -1.0];
+        let energy_j = |bodies: &SolverBodies| bodies.all[1].kinetic_j() + bodies.all[2].kinetic_j();
+        let before_j = energy_j(&solver_bodies);
+        let mut manifolds = [0, 0, 0, 0, 1].map(|pair| contact(random, &scene, pair, &solver_bodies));
+        let mut solver = Solver::with_capacity(60, 3);
+        solver.run::<Ordinary>(&mut manifolds, &mut solver_bodies, &scene.dynamic_bodies);
+        let bodies = &solver_bodies.all;
+        let closing = manifolds.iter().flat_map(|m| (0..m.count).map(|point| -m.normal_speed(bodies, point)));
+        (closing.fold(0.0, f64::max), energy_j(&solver_bodies) / before_j - 1.0)
+    }
+
+    #[test]
+    fn a_light_body_struck_into_a_corner_with_large_friction_neither_penetrates_nor_gains_energy() {
+        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        for case in 0..3000 {
+            let (closing_m_per_s, gain) = strike(&mut random);
+            assert!(closing_m_per_s < CYCLING_M_PER_S, "case {case}: closes at {closing_m_per_s} m/s");
+            assert!(gain < 1e-3, "case {case}: gains {gain} of the energy");
+        }
+    }
+}
