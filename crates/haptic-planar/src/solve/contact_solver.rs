@@ -205,6 +205,8 @@ impl Solver {
     }
 
     /// Bounds the friction of each manifold by what its present normal impulses permit.
+    #[cold]
+    #[inline(never)]
     fn bound_friction(&mut self, manifolds: &[Manifold]) {
         self.friction_bounds.clear();
         self.friction_bounds.extend(manifolds.iter().map(friction_limit));
@@ -283,6 +285,8 @@ fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies
 
 /// Solves every manifold once, in order, with bounded friction, and returns the change. Then moves the bound of the
 /// manifold by the part `step` of the distance to its friction limit.
+#[cold]
+#[inline(never)]
 fn sweep_with_bounded_friction(
     manifolds: &mut [Manifold],
     solver_bodies: &mut SolverBodies,

@@ -123,6 +123,14 @@ fn capped(reach_m: f64) -> f64 {
     smaller(reach_m, MAX_NEIGHBOUR_REACH_M)
 }
 
+/// Returns the part of the contact margin that covers the motion of one body, m. A body may move farther than that: the
+/// margin follows from the velocity that the coupling leaves at the end of the tick, which can be much lower than the
+/// mean velocity of a light tool that a stiff coupling stops.
+#[inline]
+pub(super) fn searched_m(body: &SolverBody) -> f64 {
+    0.5 * MARGIN_M + larger(MARGIN_FACTOR * body.reach_m, capped(body.neighbour_reach_m))
+}
+
 /// Updates the near pairs for the required boxes. Returns false if some do not fit into the table; then
 /// [`update_least_pairs`] must follow.
 pub(super) fn update_pairs<P: Policy>(scene: &Scene, state: &mut State, workspace: &mut Workspace) -> bool {
