@@ -162,6 +162,7 @@ impl Solver {
 
     /// Sweeps until the solution is good enough. `spent` is the number of sweeps that the direct solve has cost; it is
     /// taken off the maximum.
+    #[inline(never)]
     fn accelerate<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
