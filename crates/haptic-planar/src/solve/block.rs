@@ -30,6 +30,28 @@ impl InverseEffectiveMass {
     pub fn swapped(&self) -> Self {
         Self { n11: self.n22, n22: self.n11, n1t: self.n2t, n2t: self.n1t, ..*self }
     }
+
+    /// Returns the two normal impulses p ≥ 0 that are complementary to f + K p ≥ 0, where `free` is f, the second entry
+    /// +∞ for a missing second point.
+    pub fn frictionless_impulses(&self, free: [f64; 2]) -> [f64; 2] {
+        let [f1, f2] = free;
+        let (k11, k12, k22) = (self.n11, self.n12, self.n22);
+        if f1 >= 0.0 && f2 >= 0.0 {
+            return [0.0; 2];
+        }
+        if f2 < f64::INFINITY {
+            let scale = 1.0 / (k11 * k22 - k12 * k12);
+            let (p1, p2) = ((k12 * f2 - k22 * f1) * scale, (k12 * f1 - k11 * f2) * scale);
+            if p1 >= 0.0 && p2 >= 0.0 {
+                return [p1, p2];
+            }
+        }
+        let first = (-f1 / k11).max(0.0);
+        if f2 == f64::INFINITY || f2 + k12 * first >= 0.0 {
+            return [first, 0.0];
+        }
+        [0.0, (-f2 / k22).max(0.0)]
+    }
 }
 
 /// Tolerance for accepting a mode, so that rounding errors do not reject all modes: relative for impulses, m/s for

@@ -5,12 +5,18 @@
 //! of the impulses in sweep k, and β = ‖δ_k‖²/‖δ_{k−1}‖² in the norm of the diagonal of K. If β ≤ 1, the last search
 //! direction times β is added to the impulses. The last sweep is not accelerated, so the final impulses of every
 //! manifold satisfy its friction and sign limits.
+//!
+//! With large coefficients of friction, as of a body struck into a corner, sweeps can cycle for ever, and the last one
+//! can leave any velocity. If half of the sweeps have not converged, the others therefore bound the friction of each
+//! manifold by an impulse of its own, which follows μ (P₁ + P₂) slowly and then stays constant (Haslinger's fixed
+//! point). With constant bounds, the impulses minimise a convex function, so the sweeps converge. The result keeps the
+//! bodies apart and adds no energy, whatever the bounds are.
 
 use crate::collide::warm_start::BlockImpulse;
 use crate::solve::direct::{DirectSolver, Outcome};
 use crate::solve::manifold::{Manifold, VERY_DEEP_M};
 use crate::solve::policy::Policy;
-use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax};
+use crate::solve::relaxation::{Change, EXACT_M_PER_S, relax, relax_with_bounded_friction};
 use crate::solve::solver_body::{SolverBodies, SolverBody};
 use nalgebra::Vector2;
 
@@ -32,6 +38,12 @@ const GOOD_ENOUGH: [(usize, &[(usize, f64)]); 3] =
 /// although the body sinks in by tens of micrometres in every tick.
 const GOOD_ENOUGH_IF_DEEP: &[(usize, f64)] = &[(2, 1e-5)];
 
+/// Change of a velocity, m/s, by the sweep after half of the sweeps above which the friction of every manifold is bounded.
+const CYCLING_M_PER_S: f64 = 0.05;
+/// Part of the distance to μ (P₁ + P₂) by which a sweep moves the bound of a friction impulse. With a half, the bounds
+/// themselves cycle.
+const BOUND_STEP: f64 = 0.125;
+
 /// Scratch memory of the contact solver.
 #[derive(Clone, Debug)]
 pub struct Solver {
@@ -47,6 +59,8 @@ pub struct Solver {
     before: Vec<BlockImpulse>,
     /// Velocity and angular velocity of each dynamic body at the start of the sweep.
     body_before: Vec<(Vector2<f64>, f64)>,
+    /// Largest friction impulse of each manifold if the sweeps cycle, N·s.
+    friction_bounds: Vec<f64>,
     direct: DirectSolver,
 }
 
@@ -60,6 +74,7 @@ impl Solver {
             body_along: Vec::with_capacity(bodies),
             before: Vec::with_capacity(manifolds),
             body_before: Vec::with_capacity(bodies),
+            friction_bounds: Vec::with_capacity(manifolds),
             direct: DirectSolver::with_capacity(manifolds, bodies),
         }
     }
@@ -147,6 +162,7 @@ impl Solver {
 
     /// Sweeps until the solution is good enough. `spent` is the number of sweeps that the direct solve has cost; it is
     /// taken off the maximum.
+    #[inline(never)]
     fn accelerate<P: Policy>(
         &mut self,
         manifolds: &mut [Manifold],
@@ -158,19 +174,43 @@ impl Solver {
         let good_enough = good_enough(manifolds);
         let max = if P::FORCED { MAX_SWEEPS } else { self.max_sweeps(manifolds.len(), dynamic_bodies.len()) - spent };
         let mut last_square = 0.0;
+        let mut bounded_from = max;
         for count in 2..max {
             self.save_sweep_start(manifolds, &solver_bodies.all, dynamic_bodies);
-            let change = sweep::<P>(manifolds, solver_bodies);
+            let change = if count > bounded_from {
+                let step = if 2 * count < bounded_from + max { BOUND_STEP } else { 0.0 };
+                sweep_with_bounded_friction(manifolds, solver_bodies, &mut self.friction_bounds, step)
+            } else {
+                sweep::<P>(manifolds, solver_bodies)
+            };
             if !P::FORCED && good_enough.iter().any(|&(fewest, good)| count >= fewest && change.largest < good) {
                 return count;
+            }
+            let may_cycle = 2 * count >= max && change.largest > CYCLING_M_PER_S;
+            if may_cycle && bounded_from == max && !P::FORCED {
+                self.bound_friction(manifolds);
+                (bounded_from, last_square) = (count, 0.0);
+                continue;
             }
             let fraction = if last_square > 0.0 { change.square / last_square } else { f64::INFINITY };
             let keep = if fraction <= 1.0 && count + 1 < max { fraction } else { 0.0 };
             self.extrapolate(manifolds, solver_bodies, dynamic_bodies, keep, count == 2);
             last_square = change.square;
         }
-        sweep::<P>(manifolds, solver_bodies);
+        if bounded_from < max {
+            sweep_with_bounded_friction(manifolds, solver_bodies, &mut self.friction_bounds, 0.0);
+        } else {
+            sweep::<P>(manifolds, solver_bodies);
+        }
         max
+    }
+
+    /// Bounds the friction of each manifold by what its present normal impulses permit.
+    #[cold]
+    #[inline(never)]
+    fn bound_friction(&mut self, manifolds: &[Manifold]) {
+        self.friction_bounds.clear();
+        self.friction_bounds.extend(manifolds.iter().map(friction_limit));
     }
 
     /// Returns the number of sweeps that cost no more than [`MAX_SWEEPS`] sweeps in a tick in which every near pair
@@ -244,6 +284,29 @@ fn sweep<P: Policy>(manifolds: &mut [Manifold], solver_bodies: &mut SolverBodies
     change
 }
 
+/// Solves every manifold once, in order, with bounded friction, and returns the change. Then moves the bound of the
+/// manifold by the part `step` of the distance to its friction limit.
+#[cold]
+#[inline(never)]
+fn sweep_with_bounded_friction(
+    manifolds: &mut [Manifold],
+    solver_bodies: &mut SolverBodies,
+    bounds: &mut [f64],
+    step: f64,
+) -> Change {
+    let mut change = Change::default();
+    for (manifold, bound) in manifolds.iter_mut().zip(bounds) {
+        relax_with_bounded_friction(manifold, solver_bodies, *bound, &mut change);
+        *bound += step * (friction_limit(manifold) - *bound);
+    }
+    change
+}
+
+/// Returns the largest friction impulse that the normal impulses of a manifold permit, N·s.
+fn friction_limit(manifold: &Manifold) -> f64 {
+    manifold.friction * manifold.normal_impulse()
+}
+
 /// Reduces the relative rotation of two bodies as far as rolling friction under the present normal force allows.
 fn relax_roll(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, lever_m: f64, change: &mut Change) {
     let [a, b] = manifold.bodies;
@@ -261,4 +324,82 @@ fn relax_roll(manifold: &mut Manifold, solver_bodies: &mut SolverBodies, lever_m
 fn twist(manifold: &Manifold, solver_bodies: &mut SolverBodies, angular: f64) {
     solver_bodies.apply_impulse(manifold.bodies[0], Vector2::zeros(), -angular);
     solver_bodies.apply_impulse(manifold.bodies[1], Vector2::zeros(), angular);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collide::narrow::ContactGeometry;
+    use crate::collide::pair_table::Pair;
+    use crate::scene::Scene;
+    use crate::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
+    use crate::shape::features::FeatureId;
+    use crate::solve::policy::Ordinary;
+    use haptic_testing::Random;
+    use nalgebra::vector;
+
+    /// Pieces of the pairs: the room and the light body, the light body and the heavy one.
+    const PIECES: [[u32; 2]; 2] = [[0, 1], [1, 2]];
+
+    /// Returns a scene of a room, a light body and one that is 10 times as heavy.
+    fn scene(friction: f64) -> Scene {
+        let body = |name: &str, mass_kg| BodyDescription {
+            friction,
+            mass_kg,
+            fixed: mass_kg.is_none(),
+            ..BodyDescription::new(name, ShapeDescription::Box { size_m: vector![0.04, 0.04] })
+        };
+        let bodies = vec![body("room", None), body("light", Some(0.01)), body("heavy", Some(0.1))];
+        Scene::build(&SceneDescription { bodies, ..SceneDescription::default() }).unwrap()
+    }
+
+    /// Returns a contact of closed points on a circle of 20 mm around the light body, with a normal that points to the
+    /// second body.
+    fn contact(random: &mut Random, scene: &Scene, pair: usize, solver_bodies: &SolverBodies) -> Manifold {
+        let (sine, cosine) = libm::sincos(random.between(0.0, 0.5 * std::f64::consts::TAU));
+        let (normal, at) = (vector![cosine, sine], random.between(-0.02, 0.02));
+        let tangent = vector![sine, -cosine];
+        let away = if pair == 0 { -0.02 } else { 0.02 };
+        let point = |along: f64| normal * away + tangent * along;
+        let geometry = ContactGeometry {
+            normal,
+            count: 1 + random.index(2),
+            gap_m: [0.0; 2],
+            at_m: [point(at), point(at + 0.01)],
+            apart_m: 0.0,
+            end: 0,
+            id: FeatureId::default(),
+            includes_rotation: false,
+        };
+        let centres = [vector![0.0, 0.0], vector![0.0, 0.0]];
+        let mut manifold = Manifold::new(pair, &Pair::new(scene, PIECES[pair]), &geometry, centres, [0.0; 2]);
+        manifold.set_mass(solver_bodies);
+        manifold
+    }
+
+    /// Solves random contacts of a light body that a heavy one strikes against a room. Returns the highest speed at
+    /// which a point still closes, m/s, and the part of the energy that is gained.
+    fn strike(random: &mut Random) -> (f64, f64) {
+        let scene = scene(random.between(0.5, 2.0));
+        let mut solver_bodies = SolverBodies::new(&scene);
+        solver_bodies.all[2].velocity = vector![random.between(-1.0, 1.0), -1.0];
+        let energy_j = |bodies: &SolverBodies| bodies.all[1].kinetic_j() + bodies.all[2].kinetic_j();
+        let before_j = energy_j(&solver_bodies);
+        let mut manifolds = [0, 0, 0, 0, 1].map(|pair| contact(random, &scene, pair, &solver_bodies));
+        let mut solver = Solver::with_capacity(60, 3);
+        solver.run::<Ordinary>(&mut manifolds, &mut solver_bodies, &scene.dynamic_bodies);
+        let bodies = &solver_bodies.all;
+        let closing = manifolds.iter().flat_map(|m| (0..m.count).map(|point| -m.normal_speed(bodies, point)));
+        (closing.fold(0.0, f64::max), energy_j(&solver_bodies) / before_j - 1.0)
+    }
+
+    #[test]
+    fn a_light_body_struck_into_a_corner_with_large_friction_neither_penetrates_nor_gains_energy() {
+        let mut random = Random(0x9E37_79B9_7F4A_7C15);
+        for case in 0..3000 {
+            let (closing_m_per_s, gain) = strike(&mut random);
+            assert!(closing_m_per_s < CYCLING_M_PER_S, "case {case}: closes at {closing_m_per_s} m/s");
+            assert!(gain < 1e-3, "case {case}: gains {gain} of the energy");
+        }
+    }
 }

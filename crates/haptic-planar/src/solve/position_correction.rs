@@ -226,7 +226,7 @@ impl Correction {
         }
         let m = &manifold.mass;
         let (f1, f2) = (w1 - m.n11 * p1 - m.n12 * p2, w2 - m.n12 * p1 - m.n22 * p2);
-        let new = multipliers(m.n11, m.n12, m.n22, f1, f2);
+        let new = m.frictionless_impulses([f1, f2]);
         self.multipliers[index] = new;
         let change = [new[0] - p1, new[1] - p2];
         self.change_m = self.change_m.max((m.n11 * change[0]).abs()).max((m.n22 * change[1]).abs());
@@ -259,23 +259,4 @@ impl Correction {
 #[inline]
 pub fn penetrates(manifold: &Manifold, solver_bodies: &[SolverBody]) -> bool {
     (0..manifold.count).any(|point| manifold.penetration_gap_after(solver_bodies, point) < -SLOP_M)
-}
-
-/// Returns the two multipliers p ≥ 0 that are complementary to f + K p ≥ 0.
-fn multipliers(k11: f64, k12: f64, k22: f64, f1: f64, f2: f64) -> [f64; 2] {
-    if f1 >= 0.0 && f2 >= 0.0 {
-        return [0.0; 2];
-    }
-    if f2 < f64::INFINITY {
-        let scale = 1.0 / (k11 * k22 - k12 * k12);
-        let (p1, p2) = ((k12 * f2 - k22 * f1) * scale, (k12 * f1 - k11 * f2) * scale);
-        if p1 >= 0.0 && p2 >= 0.0 {
-            return [p1, p2];
-        }
-    }
-    let first = (-f1 / k11).max(0.0);
-    if f2 == f64::INFINITY || f2 + k12 * first >= 0.0 {
-        return [first, 0.0];
-    }
-    [0.0, (-f2 / k22).max(0.0)]
 }

@@ -1,6 +1,6 @@
 //! Relaxation of one manifold: solves its contact law exactly against the velocities that the other manifolds left.
 
-use crate::collide::warm_start::{BlockImpulse, Mode};
+use crate::collide::warm_start::{BlockImpulse, Loaded, Mode};
 use crate::solve::block::{Block, InverseEffectiveMass};
 use crate::solve::manifold::Manifold;
 use crate::solve::policy::Policy;
@@ -8,6 +8,9 @@ use crate::solve::solver_body::SolverBodies;
 
 /// Velocity change below which the solution counts as exact, m/s.
 pub(super) const EXACT_M_PER_S: f64 = 1e-9;
+
+/// Number of times that the tangent and the normals of a manifold with bounded friction are solved in turn.
+const BLOCK_PASSES: usize = 3;
 
 /// Impulse assigned to every manifold before each sweep of a forced step, N·s, so that the block has to search for its
 /// mode.
@@ -64,4 +67,51 @@ pub(super) fn relax<P: Policy>(manifold: &mut Manifold, solver_bodies: &mut Solv
     manifold.mode = mode;
     manifold.impulse = new;
     manifold.apply_impulse(solver_bodies, &delta);
+}
+
+/// Relaxes one manifold whose friction is at most `bound`, whatever its normal impulses are: its tangent and its
+/// normals in turn. Unlike the contact law, this is the condition of a minimum of a convex function, so sweeps never cycle.
+#[cold]
+#[inline(never)]
+pub(super) fn relax_with_bounded_friction(
+    manifold: &mut Manifold,
+    solver_bodies: &mut SolverBodies,
+    bound: f64,
+    change: &mut Change,
+) {
+    let m = &manifold.mass;
+    let BlockImpulse { normal: [p1, p2], tangent: pt } = manifold.impulse;
+    // Velocities without the impulses of this manifold.
+    let speed = |point: usize| manifold.normal_speed(&solver_bodies.all, point) + manifold.bias[point];
+    let f1 = speed(0) - m.n11 * p1 - m.n12 * p2 - m.n1t * pt;
+    let f2 = if manifold.count == 2 { speed(1) - m.n12 * p1 - m.n22 * p2 - m.n2t * pt } else { f64::INFINITY };
+    let slip = manifold.slip_speed(&solver_bodies.all) - m.n1t * p1 - m.n2t * p2 - m.tt * pt;
+    let (mut normal, mut tangent) = (manifold.impulse.normal, pt);
+    for _ in 0..BLOCK_PASSES {
+        // Unlike `clamp`, this does not panic at NaN.
+        tangent = (-(slip + m.n1t * normal[0] + m.n2t * normal[1]) / m.tt).min(bound).max(-bound);
+        normal = m.frictionless_impulses([f1 + m.n1t * tangent, f2 + m.n2t * tangent]);
+    }
+    let delta = BlockImpulse { normal: [normal[0] - p1, normal[1] - p2], tangent: tangent - pt };
+    change.add(m, &delta);
+    manifold.impulse = BlockImpulse { normal, tangent };
+    manifold.mode = mode_of(&manifold.impulse, bound);
+    manifold.apply_impulse(solver_bodies, &delta);
+}
+
+/// Returns the mode of a contact with these impulses, whose friction is at most `bound`.
+fn mode_of(impulse: &BlockImpulse, bound: f64) -> Mode {
+    let loaded = match impulse.normal.map(|p| p > 0.0) {
+        [true, true] => Loaded::Both,
+        [true, false] => Loaded::First,
+        [false, true] => Loaded::Second,
+        [false, false] => return Mode::Open,
+    };
+    if impulse.tangent.abs() < bound {
+        Mode::Stick(loaded)
+    } else if impulse.tangent < 0.0 {
+        Mode::SlideForward(loaded)
+    } else {
+        Mode::SlideBack(loaded)
+    }
 }

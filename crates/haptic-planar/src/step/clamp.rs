@@ -1,6 +1,6 @@
 //! Ends the tick of fast islands at their first obstacle, so that no body passes through another.
 
-use super::contacts::{MAX_NEIGHBOUR_REACH_M, update_least_pairs, update_pairs};
+use super::contacts::{MAX_NEIGHBOUR_REACH_M, MIN_SEARCHED_M, searched_m, update_least_pairs, update_pairs};
 use super::displacement::motion_reach_m;
 use super::events::move_by_events;
 use super::output::{MAX_GAP_ERROR_M, MAX_LINEAR_MOTION_M};
@@ -71,10 +71,11 @@ pub(super) fn clamp_to_toi<P: Policy>(
         let rotates_far = (moved.rotation_step_rad.abs() > FAST_ROTATION_RAD && reach > FAST_ROTATION_M)
             || (moved.had_impact && rotated_far(moved, &state.bodies[body]));
         let rotates_fast = rotates_far || curved_m > CURVED_M;
-        moved.only_rotates_fast = rotates_fast && reach <= FAST_M && !moved.had_impact && !P::FORCED;
+        let is_beyond = reach > MIN_SEARCHED_M && reach > searched_m(moved);
+        moved.only_rotates_fast = rotates_fast && reach <= FAST_M && !is_beyond && !moved.had_impact && !P::FORCED;
         // An impact that is not finished can have stopped a fast body.
         let is_unfinished = has_unfinished_impacts && moved.had_impact;
-        moved.is_fast = reach > FAST_M || rotates_fast || is_unfinished || P::FORCED;
+        moved.is_fast = reach > FAST_M || is_beyond || rotates_fast || is_unfinished || P::FORCED;
         moved.is_blocked = false;
         any |= moved.is_fast;
         any_curved |= reach > MAX_LINEAR_MOTION_M || moved.rotation_step_rad.abs() * reach > MAX_GAP_ERROR_M;

@@ -20,6 +20,8 @@ use std::iter::once_with;
 
 /// Constant part of the contact margin, m: the gap below which even a pair at rest is tracked as a contact.
 const MARGIN_M: f64 = 5e-4;
+/// Part of the contact margin that covers the motion of one body even if it is at rest, m.
+pub(super) const MIN_SEARCHED_M: f64 = 0.5 * MARGIN_M;
 /// Part of the contact margin that grows with the speed, as a multiple of the distance the pair can close in a tick.
 const MARGIN_FACTOR: f64 = 1.5;
 /// Rotation of a face in one tick below which its gaps count as linear, rad.
@@ -121,6 +123,14 @@ fn needed_aabb(
 #[inline]
 fn capped(reach_m: f64) -> f64 {
     smaller(reach_m, MAX_NEIGHBOUR_REACH_M)
+}
+
+/// Returns the part of the contact margin that covers the motion of one body, m. A body may move farther than that: the
+/// margin follows from the velocity that the coupling leaves at the end of the tick, which can be much lower than the
+/// mean velocity of a light tool that a stiff coupling stops.
+#[inline]
+pub(super) fn searched_m(body: &SolverBody) -> f64 {
+    MIN_SEARCHED_M + larger(MARGIN_FACTOR * body.reach_m, capped(body.neighbour_reach_m))
 }
 
 /// Updates the near pairs for the required boxes. Returns false if some do not fit into the table; then
