@@ -47,7 +47,7 @@
 
 /// Physics version, raised by every change that makes a step compute different bits. Recordings store it; a recording
 /// of another physics version cannot be replayed.
-pub const PHYSICS_VERSION: u32 = 8;
+pub const PHYSICS_VERSION: u32 = 9;
 
 pub mod bits;
 mod bounds;
