@@ -130,7 +130,7 @@ pub fn for_unknown_key(name: &str, written: &str, section: &SectionSpec, root: &
         return format!("remove it; the keys here are {keys}; `hapticd schema {file}` prints all");
     };
     let line = match key.value {
-        Value::Sections(_) => format!("[[{}]]", key.name),
+        Value::Sections(inner) if inner.header.starts_with('[') => format!("[[{}]]", key.name),
         Value::Section(inner) if inner.header.starts_with('[') => inner.header.to_owned(),
         _ => format!("{} = {}", key.name, value_for(key, name, written)),
     };
@@ -169,8 +169,10 @@ fn best(name: &str, section: &SectionSpec, root: &'static SectionSpec) -> Option
     if let Some(place) = homes.iter().position(|home| std::ptr::eq(*home, section)) {
         homes.rotate_left(place);
     }
-    let inside: Vec<&SectionSpec> =
-        section.keys.iter().filter_map(|key| key.section()).flat_map(SectionSpec::all).collect();
+    // A list of tables in braces is not guessed from one of their keys.
+    let is_guessed = |key: &&&Key| !(matches!(key.value, Value::Sections(inner) if inner.header.contains('…')));
+    let inner = section.keys.iter().filter(is_guessed).filter_map(|key| key.section());
+    let inside: Vec<&SectionSpec> = inner.flat_map(SectionSpec::all).collect();
     let fit = |key: &'static Key, home: &'static SectionSpec| {
         let (is_here, is_inside) = (std::ptr::eq(home, section), inside.iter().any(|spec| std::ptr::eq(*spec, home)));
         let (is_meant, slips) = (is_meant(name, key), slips(name, key));

@@ -300,7 +300,7 @@ impl<'d> Section<'d> {
         let table = value.get_ref().as_table();
         if table.is_none() {
             let problem = format!("must be a table, got {}", describe(value.get_ref()));
-            let line = if spec.header.contains('…') { key.example_line() } else { spec.header.to_owned() };
+            let line = if is_in_braces(key) { key.example_line() } else { spec.header.to_owned() };
             self.report(key, value, problem, format!("write {line}"));
         }
         Section::new(self.document, spec, path, value.span(), table)
@@ -311,7 +311,11 @@ impl<'d> Section<'d> {
         let Some(value) = self.get(key) else { return Vec::new() };
         let Some(entries) = value.get_ref().as_array() else {
             let problem = format!("must be a list of tables, got {}", describe(value.get_ref()));
-            self.report(key, value, problem, format!("write [[{}]] on a line of its own", key.name));
+            let remedy = match is_in_braces(key) {
+                true => format!("write {}", key.example_line()),
+                false => format!("write [[{}]] on a line of its own", key.name),
+            };
+            self.report(key, value, problem, remedy);
             return Vec::new();
         };
         entries.iter().enumerate().map(|(index, entry)| self.entry(key, index, entry)).collect()
@@ -322,7 +326,8 @@ impl<'d> Section<'d> {
         let table = entry.get_ref().as_table();
         if table.is_none() {
             let problem = format!("must be a table, got {}", describe(entry.get_ref()));
-            let remedy = format!("write [[{}]]", key.name);
+            let line = if is_in_braces(key) { key.example_line() } else { format!("[[{}]]", key.name) };
+            let remedy = format!("write {line}");
             self.document.report(entry.span().start, path.clone(), problem, remedy);
         }
         let spec = key.section().expect("the key of a list of sections");
@@ -519,6 +524,11 @@ impl<'d> Section<'d> {
 
 /// Largest number of a core.
 pub(crate) const MAX_CPU: i64 = 1023;
+
+/// Whether the tables of a key are written in braces, and not under headings.
+fn is_in_braces(key: &Key) -> bool {
+    key.section().is_some_and(|spec| spec.header.contains('…'))
+}
 
 fn limits_of(key: &Key) -> Limits {
     key.limits().expect("a key with numbers")

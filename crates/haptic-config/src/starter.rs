@@ -77,8 +77,13 @@ fn section(spec: &SectionSpec, block: Option<&Block<'_>>, kinds: Kinds) -> Strin
         text += &key.map_or(format!("{line}\n"), |key| explained(line, key, kinds));
         text += &key.map_or(String::new(), |key| inner_keys(key, 1, kinds));
     }
-    for key in spec.keys.iter().filter(|key| is_line(key) && !given.iter().any(|name| name == key.name)) {
-        text += &explained(&format!("#{}", key.example_line()), key, kinds);
+    let is_given = |key: &&Key| given.iter().any(|name| name == key.name);
+    let chosen = spec.alternatives().find(is_given).or(spec.alternatives().next());
+    for key in spec.keys.iter().filter(|key| is_line(key) && !is_given(key)) {
+        // Removing the sign must not give a section two of its alternatives.
+        let is_other = key.is_alternative && chosen.is_none_or(|chosen| chosen.name != key.name);
+        let sign = if is_other { "#     " } else { "#" };
+        text += &explained(&format!("{sign}{}", key.example_line()), key, kinds);
         text += &inner_keys(key, 1, kinds);
     }
     text
@@ -87,8 +92,7 @@ fn section(spec: &SectionSpec, block: Option<&Block<'_>>, kinds: Kinds) -> Strin
 /// Whether a key is written on one line, unlike a section with a header.
 fn is_line(key: &Key) -> bool {
     match key.value {
-        Value::Sections(_) => false,
-        Value::Section(spec) => !spec.header.starts_with('['),
+        Value::Section(spec) | Value::Sections(spec) => !spec.header.starts_with('['),
         _ => true,
     }
 }

@@ -7,7 +7,7 @@ use crate::labels::{self, Block, Named};
 use crate::placement::Placement;
 use crate::quantity::quantity;
 use crate::touch::contact_points_m;
-use crate::view::{BodyView, SceneView};
+use crate::view::{BodyView, SceneView, ShapeView};
 use haptic_planar::scene::Scene;
 use haptic_planar::scene::polygon::signed_area_m2;
 use nalgebra::Vector2;
@@ -180,19 +180,32 @@ fn draw_bodies(drawing: &mut Drawing, page: &Page, content: &Content) {
             body.fixed == fixed && !view.is_tool(index) && !placement.is_removed
         };
         for (index, _) in bodies.filter(|(index, (body, placement))| is_drawn(*index, body, placement)) {
-            drawing.area(body_area(page, content, index));
+            draw_areas(drawing, &body_areas(page, content, index));
         }
     }
 }
 
-fn body_area(page: &Page, content: &Content, index: usize) -> Area {
+/// Returns the areas of the shapes of a body.
+fn body_areas(page: &Page, content: &Content, index: usize) -> Vec<Area> {
     let (body, placement) = (&content.view.bodies[index], &content.placements[index]);
-    Area {
-        outlines: body.outlines_in_world(placement).iter().map(|outline| page.all_to_page(outline)).collect(),
-        grown_by: body.radius_m * page.points_per_m,
+    let area = |shape: &ShapeView| Area {
+        outlines: shape.outlines_in_world(placement).iter().map(|outline| page.all_to_page(outline)).collect(),
+        grown_by: shape.radius_m * page.points_per_m,
         fill: body.colour,
         edge: body.colour.mixed(BLACK, 0.35),
         edge_width: 1.5,
+    };
+    body.shapes.iter().map(area).collect()
+}
+
+/// Draws the areas of one body. Those of several shapes are filled again, so that no edge is left inside the body.
+fn draw_areas(drawing: &mut Drawing, areas: &[Area]) {
+    areas.iter().for_each(|area| drawing.area(area.clone()));
+    if areas.len() > 1 {
+        for area in areas {
+            let grown_by = (area.grown_by - area.edge_width / 2.0).max(0.0);
+            drawing.area(Area { grown_by, edge_width: 0.0, ..area.clone() });
+        }
     }
 }
 
@@ -221,9 +234,10 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 /// Draws the tool with a halo, so that it stands out from the bodies it touches.
 fn draw_tool(drawing: &mut Drawing, page: &Page, content: &Content) {
     let Some((tool, _)) = content.view.tool else { return };
-    let area = body_area(page, content, tool);
-    drawing.area(Area { edge: WHITE, edge_width: 6.0, ..area.clone() });
-    drawing.area(Area { edge_width: 2.2, ..area });
+    let areas = body_areas(page, content, tool);
+    areas.iter().for_each(|area| drawing.area(Area { edge: WHITE, edge_width: 6.0, ..area.clone() }));
+    let areas: Vec<Area> = areas.into_iter().map(|area| Area { edge_width: 2.2, ..area }).collect();
+    draw_areas(drawing, &areas);
     if let Some(handle_m) = content.view.handle_m(&content.placements) {
         drawing.disc(page.to_page(handle_m), 4.0, WHITE, INK);
     }
@@ -264,13 +278,14 @@ fn write_names(drawing: &mut Drawing, page: &Page, content: &Content) {
 fn named(page: &Page, content: &Content, index: usize) -> Named {
     let body = &content.view.bodies[index];
     let bounds = body.bounds(&content.placements[index]);
-    let covered_m2: f64 = body.outlines.iter().map(|outline| signed_area_m2(outline).abs()).sum();
+    let covered_m2: f64 =
+        body.shapes.iter().flat_map(|shape| &shape.outlines).map(|outline| signed_area_m2(outline).abs()).sum();
     let is_solid = body.fixed && covered_m2 > 0.9 * bounds.size_m().product();
     let is_ground = is_solid && bounds.size_m().x > bounds.size_m().y && content.view.tool.is_some();
     let friction = if is_ground { format!(" · μ {:.2}", body.friction_with_tool) } else { String::new() };
-    let Area { outlines, grown_by, fill: colour, .. } = body_area(page, content, index);
+    let areas = body_areas(page, content, index);
     let (text, block) = (body.name.clone() + &friction, page.block(&bounds));
-    Named { text, block, outlines, grown_by, colour, is_solid, moves: !body.fixed }
+    Named { text, block, areas, colour: body.colour, is_solid, moves: !body.fixed }
 }
 
 /// Returns the blocks that names must not cover: the hand, the force, and the paths of hand and tool.

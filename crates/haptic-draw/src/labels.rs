@@ -1,7 +1,7 @@
 //! Places the names of bodies: inside a body if the name fits, otherwise beside it in a free area.
 
 use crate::colour::Rgb;
-use crate::drawing::{Anchor, Drawing, Point, Text};
+use crate::drawing::{Anchor, Area, Drawing, Point, Text};
 use crate::letters::Letters;
 use nalgebra::Vector2;
 
@@ -55,10 +55,8 @@ pub struct Named {
     pub text: String,
     /// Bounding box of the body.
     pub block: Block,
-    /// Outlines of the body.
-    pub outlines: Vec<Vec<Point>>,
-    /// Radius by which the outlines are grown, points.
-    pub grown_by: f64,
+    /// Areas of the shapes of the body.
+    pub areas: Vec<Area>,
     /// Colour of the body.
     pub colour: Rgb,
     /// Whether the body fills its bounding box, so that a name may fit on it.
@@ -108,12 +106,15 @@ fn free_position(one: &Named, size: Vector2<f64>, page: &Block, busy: &[Block]) 
 /// Returns the leader line from the nearest point of a body's outline to its name.
 fn leader(one: &Named, name: &Block) -> [Point; 2] {
     let end = one.block.middle().sup(&name.low).inf(&name.high);
-    let edges = one.outlines.iter().flat_map(|outline| {
-        (0..outline.len()).map(|index| nearest_on_edge(end, outline[index], outline[(index + 1) % outline.len()]))
+    let outlines = one.areas.iter().flat_map(|area| area.outlines.iter().map(|outline| (outline, area.grown_by)));
+    let edges = outlines.flat_map(|(outline, grown_by)| {
+        let edge = |index: usize| nearest_on_edge(end, outline[index], outline[(index + 1) % outline.len()]);
+        (0..outline.len()).map(move |index| (edge(index), grown_by))
     });
-    let nearest = edges.min_by(|a, b| (a - end).norm().total_cmp(&(b - end).norm())).unwrap_or(end);
+    let distance = |(point, grown_by): &(Point, f64)| (point - end).norm() - grown_by;
+    let (nearest, grown_by) = edges.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or((end, 0.0));
     let outwards = (end - nearest).try_normalize(1e-9).unwrap_or_default();
-    [nearest + outwards * one.grown_by, end]
+    [nearest + outwards * grown_by, end]
 }
 
 fn nearest_on_edge(point: Point, from: Point, to: Point) -> Point {
@@ -152,12 +153,12 @@ mod tests {
         let block = Block::around(middle.into(), size.into());
         let Block { low, high } = block;
         let outlines = vec![vec![low, Point::new(high.x, low.y), high, Point::new(low.x, high.y)]];
+        let colour = Rgb(0, 0, 0);
         Named {
             text: text.to_owned(),
             block,
-            outlines,
-            grown_by: 0.0,
-            colour: Rgb(0, 0, 0),
+            areas: vec![Area { outlines, grown_by: 0.0, fill: colour, edge: colour, edge_width: 0.0 }],
+            colour,
             is_solid: true,
             moves: false,
         }

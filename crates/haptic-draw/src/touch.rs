@@ -47,12 +47,15 @@ fn corners_near<'v>(
     on: usize,
 ) -> impl Iterator<Item = Vector2<f64>> + 'v {
     let (body, surface) = (&view.bodies[of], &view.bodies[on]);
-    let corners = body.outlines_in_world(&placements[of]).into_iter().flatten();
-    corners.filter_map(move |corner_m| {
+    let corners = body.shapes.iter().flat_map(move |shape| {
+        let outlines = shape.outlines_in_world(&placements[of]).into_iter().flatten();
+        outlines.map(|corner_m| (corner_m, shape.radius_m))
+    });
+    corners.filter_map(move |(corner_m, radius_m)| {
         let (distance_m, towards_m) = nearest_on(surface, &placements[on], corner_m)?;
-        let reach_m = body.radius_m + TOUCHING_M;
+        let reach_m = radius_m + TOUCHING_M;
         let along = (towards_m - corner_m).try_normalize(1e-9).unwrap_or_default();
-        (distance_m < reach_m).then_some(corner_m + along * body.radius_m.min(distance_m.max(0.0)))
+        (distance_m < reach_m).then_some(corner_m + along * radius_m.min(distance_m.max(0.0)))
     })
 }
 

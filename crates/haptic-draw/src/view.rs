@@ -35,16 +35,36 @@ pub struct BodyView {
     pub colour: Rgb,
     /// Collision layer. Bodies in different layers do not touch.
     pub layer: i32,
-    /// Centre of mass in the frame of the shape, m.
+    /// Centre of mass in the body's frame, m.
     pub centre_m: Vector2<f64>,
     /// Pieces of the body, relative to the centre of mass.
     pub pieces: Vec<Piece>,
-    /// Closed outlines of the cores, relative to the centre of mass, m.
+    /// Shapes of the body.
+    pub shapes: Vec<ShapeView>,
+    /// Coefficient of friction with the tool; zero if there is no tool.
+    pub friction_with_tool: f64,
+}
+
+/// Appearance of a shape of a body.
+#[derive(Clone, Debug)]
+pub struct ShapeView {
+    /// Closed outlines of the cores, relative to the centre of mass of the body, m.
     pub outlines: Vec<Vec<Vector2<f64>>>,
     /// Radius by which the cores are grown, m.
     pub radius_m: f64,
-    /// Coefficient of friction with the tool; zero if there is no tool.
-    pub friction_with_tool: f64,
+}
+
+impl ShapeView {
+    fn new(pieces: &[Piece]) -> Self {
+        let radius_m = pieces.iter().map(|piece| piece.radius_m).fold(0.0, f64::max);
+        Self { outlines: outline::cores(pieces), radius_m }
+    }
+
+    /// Returns the outlines of the cores at a pose of the body, world frame, m.
+    pub fn outlines_in_world(&self, placement: &Placement) -> Vec<Vec<Vector2<f64>>> {
+        let placed = |outline: &Vec<Vector2<f64>>| outline.iter().map(|&corner| placement.to_world(corner)).collect();
+        self.outlines.iter().map(placed).collect()
+    }
 }
 
 impl SceneView {
@@ -91,16 +111,12 @@ impl BodyView {
     /// Returns the extent of the body at a pose, world frame.
     pub fn bounds(&self, placement: &Placement) -> Bounds {
         let mut bounds = Bounds::empty();
-        for &corner_m in self.outlines.iter().flatten() {
-            bounds.add(placement.to_world(corner_m), self.radius_m);
+        for shape in &self.shapes {
+            for &corner_m in shape.outlines.iter().flatten() {
+                bounds.add(placement.to_world(corner_m), shape.radius_m);
+            }
         }
         bounds
-    }
-
-    /// Returns the outlines of the cores at a pose, world frame, m.
-    pub fn outlines_in_world(&self, placement: &Placement) -> Vec<Vec<Vector2<f64>>> {
-        let placed = |outline: &Vec<Vector2<f64>>| outline.iter().map(|&corner| placement.to_world(corner)).collect();
-        self.outlines.iter().map(placed).collect()
     }
 }
 
@@ -112,8 +128,7 @@ fn body_view(scene: &Scene, index: usize, body: &Body) -> BodyView {
         colour: Rgb::from_hexadecimal(&body.colour),
         layer: body.layer,
         centre_m: body.centre_m,
-        outlines: outline::cores(&pieces),
-        radius_m: pieces.iter().map(|piece| piece.radius_m).fold(0.0, f64::max),
+        shapes: body.shapes.iter().map(|shape| ShapeView::new(&scene.pieces[shape.clone()])).collect(),
         friction_with_tool: scene.tool.map_or(0.0, |tool| scene.friction_of(tool.body, index)),
         pieces,
     }

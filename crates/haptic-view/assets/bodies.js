@@ -1,6 +1,6 @@
 /** Draws bodies in their colours, with their names where they fit. */
 
-import { bodyPath, labelSpace, reachOf, spokeLength } from './outlines.js';
+import { labelSpace, reachOf, shapesOf, spokeLength } from './outlines.js';
 import { colour, mix, readableOn } from './palette.js';
 
 /** @typedef {import('./protocol.js').Body} Body */
@@ -15,7 +15,7 @@ const OTHER_LAYER_OPACITY = 0.35;
 /** @typedef {object} DrawnBody
  * @property {Body} body
  * @property {number} index Index in the scene.
- * @property {Path2D} path
+ * @property {import('./outlines.js').DrawnShape[]} shapes
  * @property {number} reach Largest distance from the frame's origin, m.
  * @property {Pose} start
  * @property {boolean} isTool
@@ -29,7 +29,7 @@ export function prepareBodies(scene) {
     const drawn = scene.bodies.map((body, index) => ({
         body,
         index,
-        path: bodyPath(body),
+        shapes: shapesOf(body),
         reach: reachOf(body),
         start: /** @type {Pose} */ ([...body.position_m, body.angle_rad]),
         isTool: scene.tool?.body === index,
@@ -62,22 +62,25 @@ export function leaveFrame(context, { ratio }) {
  * @param {DrawnBody} drawn
  * @param {Pose} pose */
 export function drawBody(context, surface, camera, drawn, pose) {
-    const { body, path } = drawn;
-    const rounding = 2 * (body.rounding_m ?? 0);
+    const { body, shapes } = drawn;
     context.globalAlpha = drawn.isTouchable ? 1 : OTHER_LAYER_OPACITY;
     enterFrame(context, surface, camera, pose);
     context.lineJoin = 'round';
     if (!body.fixed) {
         context.strokeStyle = drawn.isTool ? colour('ink') : mix(body.colour, colour('ink'), 0.5);
-        context.lineWidth = rounding + (drawn.isTool ? 4 : 2.5) / camera.scale;
-        context.stroke(path);
+        for (const { path, rounding } of shapes) {
+            context.lineWidth = 2 * rounding + (drawn.isTool ? 4 : 2.5) / camera.scale;
+            context.stroke(path);
+        }
     }
     context.fillStyle = body.colour;
-    context.fill(path);
-    if (rounding > 0) {
-        context.strokeStyle = body.colour;
-        context.lineWidth = rounding;
-        context.stroke(path);
+    context.strokeStyle = body.colour;
+    for (const { path, rounding } of shapes) {
+        context.fill(path);
+        if (rounding > 0) {
+            context.lineWidth = 2 * rounding;
+            context.stroke(path);
+        }
     }
     drawSpoke(context, camera, body);
     leaveFrame(context, surface);
@@ -105,16 +108,16 @@ function drawSpoke(context, camera, body) {
  * @param {DrawnBody} drawn
  * @param {Pose} pose
  * @param {Vector} point CSS px */
-export function isUnder(context, surface, camera, { body, path, reach }, pose, [x, y]) {
+export function isUnder(context, surface, camera, { shapes, reach }, pose, [x, y]) {
     const [left, top] = camera.toScreen([pose[0], pose[1]]);
     if (Math.hypot(x - left, y - top) > reach * camera.scale) return false;
     const [across, down] = [x * surface.ratio, y * surface.ratio];
-    const rounding = 2 * (body.rounding_m ?? 0);
     enterFrame(context, surface, camera, pose);
-    // Setting a width of zero has no effect; the previous one would stay in force.
-    if (rounding > 0) context.lineWidth = rounding;
-    const isHit = context.isPointInPath(path, across, down)
-        || (rounding > 0 && context.isPointInStroke(path, across, down));
+    const isHit = shapes.some(({ path, rounding }) => {
+        // Setting a width of zero has no effect; the previous one would stay in force.
+        if (rounding > 0) context.lineWidth = 2 * rounding;
+        return context.isPointInPath(path, across, down) || (rounding > 0 && context.isPointInStroke(path, across, down));
+    });
     leaveFrame(context, surface);
     return isHit;
 }

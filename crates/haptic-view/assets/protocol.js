@@ -10,11 +10,14 @@
  * @property {{length_m: number, radius_m: number}} [capsule_m] Along x; the length is between the centres of its ends.
  * @property {{points_m: Vector[], thickness_m: number, closed: boolean, outlines_m: Vector[][]}} [walls_m]
  *
- * @typedef {object} Body
+ * @typedef {Shape & {position_m: Vector, angle_rad: number, rounding_m: number}} PlacedShape A shape in the body's frame.
+ *
+ * @typedef {object} Body Has either `shape` or `shapes`.
  * @property {string} name
  * @property {boolean} fixed
- * @property {Shape} shape
- * @property {number} [rounding_m]
+ * @property {Shape} [shape] Its frame is the body's.
+ * @property {PlacedShape[]} [shapes]
+ * @property {number} [rounding_m] Of `shape`.
  * @property {Vector} position_m Position of the body's frame at the start.
  * @property {number} angle_rad Angle at the start.
  * @property {string} colour As #rrggbb.

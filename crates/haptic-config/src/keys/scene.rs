@@ -25,6 +25,8 @@ const VELOCITY: Limits = Limits::new(Range::within(1e3), Range::within(100.0));
 const FRICTION_LIMITS: Limits = Limits::new(Range::up_to(100.0), Range::up_to(2.0));
 /// Limits of coefficients of restitution.
 const RESTITUTION_LIMITS: Limits = Limits::new(Range::up_to(1.0), Range::up_to(1.0));
+/// Limits of the radius of a rounding, m.
+const ROUNDING_LIMITS: Limits = Limits::new(Range::up_to(10.0), Range::up_to(0.1));
 /// Limits of times, s.
 pub const TIME: Limits = Limits::new(Range::up_to(1e6), Range::up_to(3600.0));
 
@@ -203,9 +205,10 @@ pub static LEAVE: Key = Key::new(
 .also(&["on_leave", "leaves", "out_of_bounds", "outside"]);
 
 /// Keys that a body and a template have in common.
-static BODY_KEYS: [&Key; 13] = [
+static BODY_KEYS: [&Key; 14] = [
     &ANGLE_RAD,
     &SHAPE,
+    &SHAPES,
     &ROUNDING,
     &FIXED,
     &DENSITY,
@@ -234,7 +237,7 @@ const fn body_keys<const N: usize>(first: &[&'static Key]) -> [&'static Key; N] 
 pub static BODY_SECTION: SectionSpec = SectionSpec {
     header: "[[body]]",
     about: "One body. Every body has its own `[[body]]`.",
-    keys: &body_keys::<15>(&[&NAME, &POSITION_M]),
+    keys: &body_keys::<16>(&[&NAME, &POSITION_M]),
     example: "[[body]]\nname = \"floor\"\nfixed = true\nposition_m = [0.0, -0.01]\nshape = { box_m = [0.2, 0.02] }\n\n\
               [[body]]\nname = \"ball\"\nposition_m = [0.0, 0.03]\nshape = { disc_radius_m = 0.01 }\nmass_kg = 0.05\n\
               restitution = 0.8\ncolour = \"firebrick\"\n",
@@ -251,26 +254,33 @@ pub static FIXED: Key = Key::new("fixed", "Whether the body never moves", Value:
     .also(&["static", "immovable", "dynamic", "kinematic"]);
 /// `position_m`
 pub static POSITION_M: Key =
-    Key::new("position_m", "Position of the origin of the shape's frame at the start", Value::Vector(POSITION))
+    Key::new("position_m", "Position of the origin of the body's frame at the start", Value::Vector(POSITION))
         .or(Default::Vector(|| body().position_m))
         .also(&["pos", "x", "y", "origin", "location", "at", "centre", "center"]);
 /// `angle_rad`
-pub static ANGLE_RAD: Key = Key::number("angle_rad", "Angle of the shape's frame at the start, anticlockwise", ANGLE)
+pub static ANGLE_RAD: Key = Key::number("angle_rad", "Angle of the body's frame at the start, anticlockwise", ANGLE)
     .or(Default::Number(|| body().angle_rad))
     .also(&["rotation", "orientation", "theta"]);
 /// `shape`
-pub static SHAPE: Key = Key::new("shape", "Outline of the body: one of the keys below", Value::Section(&SHAPE_SECTION))
-    .or(Default::Required)
-    .such_as("{ box_m = [0.02, 0.01] }")
-    .also(&["geometry", "outline", "form"]);
-/// `rounding_m`
-pub static ROUNDING: Key = Key::number(
-    "rounding_m",
-    "Radius by which the outline is grown, so that its corners are round",
-    Limits::new(Range::up_to(10.0), Range::up_to(0.1)),
+pub static SHAPE: Key = Key::new(
+    "shape",
+    "Outline of the body, in the body's frame: one of the keys below",
+    Value::Section(&SHAPE_SECTION),
 )
-.or(Default::Number(|| body().rounding_m))
-.also(&["corner_radius", "rounded"]);
+.alternative()
+.such_as("{ box_m = [0.02, 0.01] }")
+.also(&["geometry", "outline", "form"]);
+/// `shapes`
+pub static SHAPES: Key =
+    Key::new("shapes", "Several shapes in place of `shape`, at most 64", Value::Sections(&SHAPES_SECTION))
+        .alternative()
+        .such_as("[{ box_m = [0.02, 0.01] }, { disc_radius_m = 0.01, position_m = [0.01, 0.0] }]")
+        .also(&["parts", "outlines", "fixtures", "geometries", "compound"]);
+/// `rounding_m`
+pub static ROUNDING: Key =
+    Key::number("rounding_m", "Radius by which the outline is grown, so that its corners are round", ROUNDING_LIMITS)
+        .or(Default::Number(|| body().rounding_m))
+        .also(&["corner_radius", "rounded"]);
 /// `density_kg_per_m2`
 pub static DENSITY: Key = Key::number(
     "density_kg_per_m2",
@@ -334,7 +344,7 @@ pub static COLOUR: Key =
 /// The table `shape`.
 pub static SHAPE_SECTION: SectionSpec = SectionSpec {
     header: "shape = { … }",
-    about: "Outline of a body, in the frame of the shape, which `position_m` and `angle_rad` place in the world. \
+    about: "Outline of a body, in the body's frame, which `position_m` and `angle_rad` place in the world. \
             `thickness_m` and `closed` belong to `walls_m`.",
     keys: &[&BOX, &DISC_RADIUS, &POLYGON, &CAPSULE, &WALLS, &THICKNESS, &CLOSED],
     example: "[[body]]\nname = \"wedge\"\nshape = { polygon_m = [[0.0, 0.0], [0.03, 0.0], [0.0, 0.02]] }\n\n\
@@ -384,6 +394,47 @@ pub static CLOSED: Key =
     Key::new("closed", "Whether a wall joins the last point of `walls_m` to the first", Value::Flag)
         .or(Default::Flag(false))
         .also(&["close", "is_closed", "ring"]);
+
+/// The list of tables `shapes`.
+pub static SHAPES_SECTION: SectionSpec = SectionSpec {
+    header: "shapes = [{ … }]",
+    about: "Shapes of a body that consists of several, each with an outline as in `shape` and a place in the body's \
+            frame. They may touch and overlap; what slides over them does not catch where they are flush. Mass, centre \
+            of mass and inertia are computed from all of them, and where they overlap, the area counts more than once.",
+    keys: &[
+        &BOX,
+        &DISC_RADIUS,
+        &POLYGON,
+        &CAPSULE,
+        &WALLS,
+        &THICKNESS,
+        &CLOSED,
+        &PLACED_POSITION,
+        &PLACED_ANGLE,
+        &PLACED_ROUNDING,
+    ],
+    example: "[[body]]\nname = \"dumb-bell\"\nshapes = [\n    { box_m = [0.03, 0.004] },\n    \
+              { disc_radius_m = 0.006, position_m = [-0.015, 0.0] },\n    \
+              { disc_radius_m = 0.006, position_m = [0.015, 0.0] },\n]\nmass_kg = 0.02\n",
+};
+
+/// `position_m` of a shape
+pub static PLACED_POSITION: Key =
+    Key::new("position_m", "Position of the origin of the shape in the body's frame", Value::Vector(POSITION))
+        .or(Default::Vector(Vector2::zeros))
+        .also(&["pos", "x", "y", "origin", "offset", "at", "centre", "center"]);
+/// `angle_rad` of a shape
+pub static PLACED_ANGLE: Key = Key::number("angle_rad", "Angle of the shape in the body's frame, anticlockwise", ANGLE)
+    .or(Default::Number(|| 0.0))
+    .also(&["rotation", "orientation", "theta"]);
+/// `rounding_m` of a shape
+pub static PLACED_ROUNDING: Key = Key::number(
+    "rounding_m",
+    "Radius by which the outline of the shape is grown; without it, `rounding_m` of the body",
+    ROUNDING_LIMITS,
+)
+.such_as("0.001")
+.also(&["corner_radius", "rounded"]);
 
 /// The table `capsule_m`.
 pub static CAPSULE_SECTION: SectionSpec = SectionSpec {
@@ -450,7 +501,7 @@ pub static TOOL_BODY: Key = Key::new("body", "Name of the body", Value::Text)
     .also(&["name", "tool"]);
 /// `handle_m`
 pub static HANDLE: Key =
-    Key::new("handle_m", "Point at which the hand holds the body, in the frame of its shape", Value::Vector(POSITION))
+    Key::new("handle_m", "Point at which the hand holds the body, in the body's frame", Value::Vector(POSITION))
         .or(Default::Vector(Vector2::zeros))
         .also(&["anchor", "grip", "offset"]);
 /// `weightless`

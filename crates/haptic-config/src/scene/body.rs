@@ -4,7 +4,7 @@ use crate::colour;
 use crate::keys::Key;
 use crate::keys::scene as keys;
 use crate::section::Section;
-use haptic_planar::scene::description::{BodyDescription, ShapeDescription};
+use haptic_planar::scene::description::{BodyDescription, PlacedShape, ShapeDescription};
 use haptic_planar::scene::walls::Walls;
 
 /// Reads a `[[body]]`.
@@ -20,7 +20,7 @@ pub fn body(section: &Section<'_>) -> Option<BodyDescription> {
 /// Reads a name, from the given key, and a body without its name and position.
 pub fn pattern<'d>(section: &Section<'d>, name: &'static Key) -> (Option<&'d str>, Option<BodyDescription>) {
     section.is_incomplete();
-    let (name, shape) = (section.text(name), shape(section));
+    let (name, shapes) = (section.text(name), shapes(section));
     let body = BodyDescription {
         fixed: section.flag(&keys::FIXED),
         angle_rad: section.number(&keys::ANGLE_RAD),
@@ -41,7 +41,7 @@ pub fn pattern<'d>(section: &Section<'d>, name: &'static Key) -> (Option<&'d str
         let problem = "is given besides mass_kg, which overrides it";
         section.error(&keys::DENSITY, problem, "remove mass_kg or density_kg_per_m2");
     }
-    (name, shape.map(|shape| BodyDescription { shape, ..body }))
+    (name, shapes.map(|shapes| BodyDescription { shapes, ..body }))
 }
 
 fn colour(section: &Section<'_>) -> String {
@@ -54,26 +54,72 @@ fn colour(section: &Section<'_>) -> String {
     })
 }
 
-fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
-    if !body.has(&keys::SHAPE) {
-        return None;
+/// Reads `shape` or `shapes`, of which a body has one.
+fn shapes(body: &Section<'_>) -> Option<Vec<PlacedShape>> {
+    match (body.has(&keys::SHAPE), body.has(&keys::SHAPES)) {
+        (true, false) => shape(body).map(|shape| vec![PlacedShape::at_origin(shape)]),
+        (false, true) => {
+            let sections = body.sections(&keys::SHAPES);
+            let shapes = sections.iter().enumerate().map(|(index, section)| placed_shape(body, index, section));
+            // Collected first, so that the problems of all shapes are reported.
+            shapes.collect::<Vec<_>>().into_iter().collect()
+        }
+        (true, true) => {
+            body.error(&keys::SHAPES, "is given besides shape", "remove shape, or remove shapes");
+            None
+        }
+        (false, false) => {
+            body.error(&keys::SHAPE, "is missing", format!("write {}", keys::SHAPE.example_line()));
+            None
+        }
     }
+}
+
+fn shape(body: &Section<'_>) -> Option<ShapeDescription> {
     let section = body.section(&keys::SHAPE);
     if !section.is_present() {
         return None;
     }
-    let shapes = [disc(&section), box_shape(&section), polygon(&section), capsule(&section), walls(&section)];
-    let has_unknown = section.reject_unknown_keys();
-    let names: Vec<&str> = keys::SHAPE_SECTION.alternatives().map(|key| key.name).collect();
-    let remedy = format!("write {}; a shape has one of {}", keys::SHAPE.example_line(), names.join(", "));
-    match keys::SHAPE_SECTION.alternatives().filter(|key| section.has(key)).count() {
-        1 => {}
-        // The misspelt outline key has already been reported.
-        0 if has_unknown => {}
-        0 => body.error(&keys::SHAPE, "has no outline", remedy),
-        _ => body.error(&keys::SHAPE, "has more than one outline", remedy),
+    let (outline, has_unknown) = (outline(&section), section.reject_unknown_keys());
+    if let Some(problem) = number_of_outlines(&section, has_unknown) {
+        body.error(&keys::SHAPE, problem, one_outline(&keys::SHAPE.example_line()));
     }
-    shapes.into_iter().flatten().next()
+    outline
+}
+
+fn placed_shape(body: &Section<'_>, index: usize, section: &Section<'_>) -> Option<PlacedShape> {
+    if !section.is_present() {
+        return None;
+    }
+    let shape = outline(section);
+    let (position_m, angle_rad) = (section.vector(&keys::PLACED_POSITION), section.number(&keys::PLACED_ANGLE));
+    let rounding_m = section.optional_number(&keys::PLACED_ROUNDING);
+    let has_unknown = section.reject_unknown_keys();
+    if let Some(problem) = number_of_outlines(section, has_unknown) {
+        body.row_error(&keys::SHAPES, index, problem, one_outline(&keys::BOX.example_line()));
+    }
+    Some(PlacedShape { shape: shape?, position_m, angle_rad, rounding_m })
+}
+
+fn outline(section: &Section<'_>) -> Option<ShapeDescription> {
+    let outlines = [disc(section), box_shape(section), polygon(section), capsule(section), walls(section)];
+    outlines.into_iter().flatten().next()
+}
+
+/// Returns what is wrong with the number of outlines in a table, unless it is one. `has_unknown` tells whether an unknown
+/// key, which may be a misspelt outline, has been reported.
+fn number_of_outlines(section: &Section<'_>, has_unknown: bool) -> Option<&'static str> {
+    match keys::SHAPE_SECTION.alternatives().filter(|key| section.has(key)).count() {
+        1 => None,
+        0 if has_unknown => None,
+        0 => Some("has no outline"),
+        _ => Some("has more than one outline"),
+    }
+}
+
+fn one_outline(line: &str) -> String {
+    let names: Vec<&str> = keys::SHAPE_SECTION.alternatives().map(|key| key.name).collect();
+    format!("write {line}; a shape has one of {}", names.join(", "))
 }
 
 fn disc(section: &Section<'_>) -> Option<ShapeDescription> {

@@ -205,6 +205,7 @@ impl<'d> SceneSections<'d> {
         let (section, key) = match error.place {
             Place::World(key) => (Some(&self.world), key),
             Place::Body(index, key) => (self.section_of_body(index, key), key),
+            Place::Shape(body, index, key) => return self.shape_error(body, index, key, error),
             Place::Pair(index, key) => (self.pairs.get(index), key),
             Place::Tool(key) => (Some(&self.tool), key),
         };
@@ -214,6 +215,15 @@ impl<'d> SceneSections<'d> {
             (None, _) => error.remedy.clone(),
         };
         section.unwrap_or(&self.root).error_at(key, &error.problem, remedy);
+    }
+
+    /// Reports a problem with one of several shapes of a body.
+    fn shape_error(&self, body: usize, index: usize, key: &str, error: &SceneError) {
+        let Some(section) = self.section_of_body(body, key) else { return };
+        match section.sections(&keys::SHAPES).get(index) {
+            Some(shape) if key != keys::SHAPE.name => shape.error_at(key, &error.problem, &error.remedy),
+            _ => section.row_error(&keys::SHAPES, index, &error.problem, &error.remedy),
+        }
     }
 
     /// Returns the section that defines a key of a body of the scene: for a copy, its repeat or its template.

@@ -189,7 +189,7 @@ fn a_scene_without_optional_keys_takes_the_defaults() {
     assert_eq!((body.friction, body.restitution, body.density_kg_per_m2), (0.5, 0.2, 10.0));
     assert_eq!((body.fixed, body.layer, body.colour.as_str()), (false, 0, "#8899aa"));
     assert_eq!((body.mass_kg, body.inertia_kg_m2), (None, None));
-    assert_eq!(body.shape, ShapeDescription::Disc { radius_m: 0.01 });
+    assert_eq!(body.shapes[0].shape, ShapeDescription::Disc { radius_m: 0.01 });
     assert!(scene.tool.is_none());
 }
 
@@ -200,7 +200,7 @@ fn whole_numbers_and_inline_lists_are_as_good_as_the_long_way() {
     let scene = scene::describe(&Source::in_memory("x.toml", text)).unwrap();
     assert_eq!(scene.bodies[0].mass_kg, Some(3.0));
     assert_eq!(scene.bodies[0].angle_rad, -0.5);
-    assert_eq!(scene.bodies[0].shape, ShapeDescription::Box { size_m: Vector2::new(1.0, 2.0) });
+    assert_eq!(scene.bodies[0].shapes[0].shape, ShapeDescription::Box { size_m: Vector2::new(1.0, 2.0) });
     assert_eq!(scene.tool.unwrap().handle_m, Vector2::new(0.0, 1.0));
 }
 

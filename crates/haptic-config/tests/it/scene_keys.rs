@@ -176,8 +176,8 @@ fn walls_are_read() {
         thickness_m: 0.01,
         closed,
     };
-    assert_eq!(described(&with_walls(shape)).bodies[0].shape, walls(false));
-    assert_eq!(described(&with_walls(&format!("{shape}, closed = true"))).bodies[0].shape, walls(true));
+    assert_eq!(described(&with_walls(shape)).bodies[0].shapes[0].shape, walls(false));
+    assert_eq!(described(&with_walls(&format!("{shape}, closed = true"))).bodies[0].shapes[0].shape, walls(true));
     assert_eq!(load(&with_walls(shape)).scene.pieces.len(), 2);
 }
 

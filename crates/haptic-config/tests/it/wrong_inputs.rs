@@ -33,7 +33,7 @@ const PROFILE: [(&str, &str); 6] = [
 ];
 const DEVICE: [(&str, &str); 3] = [("", "kind = \"simulated\""), ("[model]", ""), ("[hand]", "mass_kg = 0.2")];
 
-/// Returns a file in which a section has the given lines besides its own.
+/// Returns a file in which a section has the given lines besides its own: `shapes` replaces `shape`.
 fn file_with(sections: &[(&str, &str)], header: &str, lines: &str) -> String {
     let mut text = String::new();
     for (section, own) in sections {
@@ -42,7 +42,8 @@ fn file_with(sections: &[(&str, &str)], header: &str, lines: &str) -> String {
             continue;
         }
         let lines = if is_given { lines } else { "" };
-        let kept = own.lines().filter(|own| lines.lines().all(|line| key_of(line) != key_of(own)));
+        let replaces = |line: &str, own: &str| line == own || (line, own) == ("shapes", "shape");
+        let kept = own.lines().filter(|own| !lines.lines().any(|line| replaces(key_of(line), key_of(own))));
         text.push_str(section.trim());
         text.push('\n');
         kept.chain(lines.lines()).for_each(|line| text.push_str(&format!("{line}\n")));
@@ -102,7 +103,7 @@ fn after_remedy(case: &Case, errors: &FileErrors) -> Option<String> {
 
 /// Whether the remedy of a case can be followed by replacing a line.
 fn can_be_followed(case: &Case, errors: &FileErrors) -> bool {
-    let is_deep = errors.0[0].key.contains("capsule_m.");
+    let is_deep = ["capsule_m.", ".shapes["].iter().any(|part| errors.0[0].key.contains(part));
     !["hand", "text"].contains(&case.kind.as_str()) && !is_deep && line_to_write(&errors.0[0].remedy).is_some()
 }
 

@@ -50,13 +50,13 @@ pub struct BodyDescription {
     pub name: String,
     /// Whether the body is fixed, so that it never moves.
     pub fixed: bool,
-    /// Initial position of the origin of the shape's frame, world, m.
+    /// Initial position of the origin of the body's frame, world, m.
     pub position_m: Vector2<f64>,
-    /// Initial angle of the shape's frame, rad, anticlockwise.
+    /// Initial angle of the body's frame, rad, anticlockwise.
     pub angle_rad: f64,
-    /// Outline in the shape's frame.
-    pub shape: ShapeDescription,
-    /// Radius by which the outline is grown, m.
+    /// Shapes that the body consists of, one or more. They may touch and overlap.
+    pub shapes: Vec<PlacedShape>,
+    /// Radius by which the shapes without a rounding of their own are grown, m.
     pub rounding_m: f64,
     /// Mass per area, kg/m²; used if no mass is given.
     pub density_kg_per_m2: f64,
@@ -86,7 +86,7 @@ impl BodyDescription {
             fixed: false,
             position_m: Vector2::zeros(),
             angle_rad: 0.0,
-            shape,
+            shapes: vec![PlacedShape::at_origin(shape)],
             rounding_m: 0.0,
             density_kg_per_m2: 10.0,
             mass_kg: None,
@@ -101,7 +101,32 @@ impl BodyDescription {
     }
 }
 
-/// The outline of a body.
+/// A shape of a body and its place in the body's frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlacedShape {
+    /// Outline in the shape's frame.
+    pub shape: ShapeDescription,
+    /// Origin of the shape's frame, body frame, m.
+    pub position_m: Vector2<f64>,
+    /// Angle of the shape's frame in the body's frame, rad, anticlockwise.
+    pub angle_rad: f64,
+    /// Radius by which the outline is grown, m; without it, that of the body.
+    pub rounding_m: Option<f64>,
+}
+
+impl PlacedShape {
+    /// Returns a shape whose frame is the frame of its body.
+    pub fn at_origin(shape: ShapeDescription) -> Self {
+        Self { shape, position_m: Vector2::zeros(), angle_rad: 0.0, rounding_m: None }
+    }
+
+    /// Whether the frame of the shape is the frame of its body.
+    pub fn is_at_origin(&self) -> bool {
+        self.position_m == Vector2::zeros() && self.angle_rad == 0.0
+    }
+}
+
+/// An outline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShapeDescription {
     /// A disc centred on the origin of the shape's frame.
@@ -153,7 +178,7 @@ pub struct PairDescription {
 pub struct ToolDescription {
     /// Name of the body that is the tool.
     pub body: String,
-    /// Position of the handle in the shape's frame, m.
+    /// Position of the handle in the body's frame, m.
     pub handle_m: Vector2<f64>,
     /// Whether gravity does not act on the tool.
     pub weightless: bool,

@@ -6,7 +6,7 @@
 //! for the two neighbours of each edge. The overlap of more distant edges, as in a groove narrower than 2r, is not
 //! detected and is counted twice. Runs only when a scene is loaded.
 
-use crate::math::cross;
+use crate::math::{cross, rotate};
 use nalgebra::Vector2;
 use std::f64::consts::PI;
 
@@ -63,6 +63,25 @@ impl AreaProperties {
             if rounding_m > 0.0 {
                 sums.add_growth(&local, rounding_m);
             }
+        }
+        sums.about_centroid(reference)
+    }
+
+    /// Returns the properties of a shape that is rotated by (cos, sin) about the origin and then moved.
+    pub fn placed(&self, position_m: Vector2<f64>, rotation: Vector2<f64>) -> Self {
+        Self { centroid_m: position_m + rotate(rotation, self.centroid_m), ..*self }
+    }
+
+    /// Returns the properties of several shapes together. Where they overlap, the area counts more than once.
+    pub fn of_all(shapes: &[Self]) -> Self {
+        if let [only] = shapes {
+            return *only;
+        }
+        // The sums are relative to one shape, so that shapes far from the origin lose no precision.
+        let reference = shapes.first().map_or_else(Vector2::zeros, |first| first.centroid_m);
+        let mut sums = Sums::default();
+        for shape in shapes {
+            sums.add(shape.area_m2, shape.centroid_m - reference, shape.second_moment_m4);
         }
         sums.about_centroid(reference)
     }
@@ -199,7 +218,6 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::rotate;
     use crate::math::{cross_of, distance_to_segment_m};
     use crate::scene::polygon::tests::{points, star_outlines};
     use crate::scene::polygon::tidy;

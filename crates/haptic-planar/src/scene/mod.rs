@@ -80,17 +80,19 @@ pub struct Body {
     pub fixed: bool,
     /// Range of the body's convex pieces in [`Scene::pieces`].
     pub pieces: Range<usize>,
+    /// Range of the pieces of each shape in [`Scene::pieces`].
+    pub shapes: Vec<Range<usize>>,
     /// Mass, kg; infinite if fixed.
     pub mass_kg: f64,
     /// Moment of inertia about the centre of mass, kg·m²; infinite if fixed.
     pub inertia_kg_m2: f64,
     /// Gravity on this body, world, m/s²: that of the scene, or zero if the body is a weightless tool.
     pub gravity_m_per_s2: Vector2<f64>,
-    /// Centre of mass in the shape's frame, m.
+    /// Centre of mass in the body's frame, m.
     pub centre_m: Vector2<f64>,
     /// Largest distance of a point of the body from its centre of mass, m.
     pub reach_m: f64,
-    /// Initial position of the origin of the shape's frame, world, m.
+    /// Initial position of the origin of the body's frame, world, m.
     pub position_m: Vector2<f64>,
     /// Initial angle, rad, anticlockwise.
     pub angle_rad: f64,
@@ -160,6 +162,8 @@ pub enum Place {
     World(&'static str),
     /// A key of the `[[body]]` with this index, counted from 0.
     Body(usize, &'static str),
+    /// A key of one of the shapes, counted from 0, of the `[[body]]` with this index; `shape` for its outline.
+    Shape(usize, usize, &'static str),
     /// A key of the `[[pair]]` with this index, counted from 0.
     Pair(usize, &'static str),
     /// A key of `[tool]`.

@@ -1,13 +1,18 @@
 //! Validation of the numbers of a description.
 
 use super::{Place, SceneError};
-use crate::scene::description::{BodyDescription, Bounds, PairDescription, SceneDescription, ShapeDescription};
+use crate::scene::description::{
+    BodyDescription, Bounds, PairDescription, PlacedShape, SceneDescription, ShapeDescription,
+};
 use crate::scene::polygon::CLEARANCE_M;
 use nalgebra::Vector2;
 
 /// Largest permitted coordinate, m. It is far larger than any haptic scene; a limit is needed because precision falls
 /// with the distance from the origin.
 const MAX_COORDINATE_M: f64 = 1000.0;
+
+/// Largest number of shapes of a body.
+const MAX_SHAPES: usize = 64;
 
 /// Margin of the bounds that an error message suggests, m.
 const BOUNDS_MARGIN_M: f64 = 0.1;
@@ -25,6 +30,15 @@ impl At {
 
     pub(super) fn body(index: usize, name: &str) -> Self {
         Self { place: Box::new(move |key| Place::Body(index, key)), whose: format!("body `{name}`") }
+    }
+
+    /// Returns the place of a shape of a body. That of a body with a single shape at its origin is the body.
+    pub(super) fn shape(index: usize, body: &BodyDescription, shape: usize) -> Self {
+        if body.shapes.len() == 1 && body.shapes[0].is_at_origin() {
+            return Self::body(index, &body.name);
+        }
+        let whose = format!("shape {} of body `{}`", shape + 1, body.name);
+        Self { place: Box::new(move |key| Place::Shape(index, shape, key)), whose }
     }
 
     pub(super) fn pair(index: usize, one: &str, other: &str) -> Self {
@@ -124,9 +138,8 @@ pub(super) fn pair(at: &At, pair: &PairDescription) -> Result<(), SceneError> {
 pub(super) fn body(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     at.position("position_m", body.position_m)?;
     at.finite("angle_rad", body.angle_rad)?;
-    shape(at, &body.shape)?;
-    let good = (0.0..=MAX_COORDINATE_M).contains(&body.rounding_m);
-    at.check("rounding_m", "rounding_m", body.rounding_m, good, "it must be 0 (sharp) or more, at most 1000 m")?;
+    number_of_shapes(at, body)?;
+    rounding(at, body.rounding_m)?;
     inertia(at, body)?;
     at.not_negative("friction", body.friction)?;
     at.restitution(body.restitution)?;
@@ -134,7 +147,33 @@ pub(super) fn body(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
     colour(at, body)
 }
 
-fn shape(at: &At, shape: &ShapeDescription) -> Result<(), SceneError> {
+fn number_of_shapes(at: &At, body: &BodyDescription) -> Result<(), SceneError> {
+    let count = body.shapes.len();
+    if (1..=MAX_SHAPES).contains(&count) {
+        return Ok(());
+    }
+    let problem = format!("{} has {count} shapes, not 1 to {MAX_SHAPES}", at.whose);
+    let remedy = if count == 0 {
+        "write shapes = [{ box_m = [0.02, 0.01] }]"
+    } else {
+        "join some of them: give shapes = [{ polygon_m = [[x, y], …] }] their common outline"
+    };
+    at.fail("shapes", problem, remedy)
+}
+
+fn rounding(at: &At, rounding_m: f64) -> Result<(), SceneError> {
+    let good = (0.0..=MAX_COORDINATE_M).contains(&rounding_m);
+    at.check("rounding_m", "rounding_m", rounding_m, good, "it must be 0 (sharp) or more, at most 1000 m")
+}
+
+pub(super) fn shape(at: &At, placed: &PlacedShape) -> Result<(), SceneError> {
+    at.position("position_m", placed.position_m)?;
+    at.finite("angle_rad", placed.angle_rad)?;
+    placed.rounding_m.map_or(Ok(()), |rounding_m| rounding(at, rounding_m))?;
+    outline(at, &placed.shape)
+}
+
+fn outline(at: &At, shape: &ShapeDescription) -> Result<(), SceneError> {
     match shape {
         ShapeDescription::Disc { radius_m } => at.size("disc_radius_m", *radius_m),
         ShapeDescription::Box { size_m } => at.size("box_m", size_m.x).and(at.size("box_m", size_m.y)),

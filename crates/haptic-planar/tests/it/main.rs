@@ -20,6 +20,7 @@ mod restitution;
 mod rolling;
 mod rotation;
 mod seams;
+mod shapes;
 mod simultaneous_impacts;
 mod sliding;
 mod slots;

@@ -50,7 +50,7 @@ fn a_weightless_tool_carries_the_weight_of_what_lies_on_it() {
 #[test]
 fn a_weightless_tool_gains_no_energy_in_flight_on_the_floor_or_under_a_blow() {
     let mut description = world(true);
-    description.bodies[1].shape = ShapeDescription::Disc { radius_m: 0.01 };
+    description.bodies[1].shapes[0].shape = ShapeDescription::Disc { radius_m: 0.01 };
     description.bodies[2].position_m = vector![0.002, 0.2];
     description.bodies[2].restitution = 0.8;
     let mut lab = Lab::new(&description).gains(400.0, 0.1);

@@ -1,7 +1,7 @@
 //! Scene message: everything about a world that does not change while it runs.
 
 use haptic_planar::math::rotate;
-use haptic_planar::scene::description::{BodyDescription, SceneDescription, ShapeDescription};
+use haptic_planar::scene::description::{BodyDescription, PlacedShape, SceneDescription, ShapeDescription};
 use haptic_planar::scene::walls::Walls;
 use haptic_planar::scene::{Body, Scene};
 use nalgebra::Vector2;
@@ -35,9 +35,13 @@ pub struct BodyMessage {
     pub name: String,
     /// Whether the body is fixed.
     pub fixed: bool,
-    /// Outline in the body's frame.
-    pub shape: ShapeMessage,
-    /// Radius by which the outline is grown, m.
+    /// Outline in the body's frame, of a body with one shape whose frame is that of the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<ShapeMessage>,
+    /// Shapes of any other body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shapes: Option<Vec<PlacedShapeMessage>>,
+    /// Radius by which the outline of `shape` is grown, m.
     pub rounding_m: f64,
     /// Initial position of the body's frame, world frame, m.
     pub position_m: [f64; 2],
@@ -53,6 +57,20 @@ pub struct BodyMessage {
     pub restitution: f64,
     /// Mass, kg; null if the body is fixed.
     pub mass_kg: Option<f64>,
+}
+
+/// One of several shapes of a body.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlacedShapeMessage {
+    /// Outline in the frame of the shape.
+    #[serde(flatten)]
+    pub shape: ShapeMessage,
+    /// Position of the shape's frame in the body's frame, m.
+    pub position_m: [f64; 2],
+    /// Angle of the shape's frame in the body's frame, rad, anticlockwise.
+    pub angle_rad: f64,
+    /// Radius by which the outline is grown, m.
+    pub rounding_m: f64,
 }
 
 /// Outline of a body, with the keys of a scene file.
@@ -143,11 +161,17 @@ impl SceneMessage {
 }
 
 fn body(description: &BodyDescription, built: &Body) -> BodyMessage {
+    let only = match &description.shapes[..] {
+        [only] if only.is_at_origin() => Some(only),
+        _ => None,
+    };
+    let all = || description.shapes.iter().map(|placed| placed_shape(placed, description.rounding_m)).collect();
     BodyMessage {
         name: built.name.clone(),
         fixed: built.fixed,
-        shape: shape(&description.shape),
-        rounding_m: description.rounding_m,
+        shape: only.map(|only| shape(&only.shape)),
+        shapes: if only.is_none() { Some(all()) } else { None },
+        rounding_m: only.and_then(|only| only.rounding_m).unwrap_or(description.rounding_m),
         position_m: built.position_m.into(),
         angle_rad: built.angle_rad,
         colour: built.colour.clone(),
@@ -155,6 +179,15 @@ fn body(description: &BodyDescription, built: &Body) -> BodyMessage {
         friction: built.friction,
         restitution: built.restitution,
         mass_kg: (!built.fixed).then_some(built.mass_kg),
+    }
+}
+
+fn placed_shape(placed: &PlacedShape, rounding_m: f64) -> PlacedShapeMessage {
+    PlacedShapeMessage {
+        shape: shape(&placed.shape),
+        position_m: placed.position_m.into(),
+        angle_rad: placed.angle_rad,
+        rounding_m: placed.rounding_m.unwrap_or(rounding_m),
     }
 }
 

@@ -133,6 +133,22 @@ fn walls_are_as_documented() {
 }
 
 #[test]
+fn several_shapes_are_as_documented() {
+    let (daemon, documented) = (Daemon::start(&[]), Documented::read());
+    let toml = "[[body]]\nname = \"a\"\nrounding_m = 0.001\nshapes = [{ box_m = [0.02, 0.01] }, \
+                { disc_radius_m = 0.01, position_m = [0.01, 0.0], angle_rad = 0.5, rounding_m = 0.002 }]\n";
+    assert_eq!(daemon.ask("POST", "/api/scene", &json!({ "toml": toml })).0, 200);
+    let scene = daemon.get("/api/scene");
+    documented.holds("scene", &scene);
+    let shapes = json!([
+        { "box_m": [0.02, 0.01], "position_m": [0.0, 0.0], "angle_rad": 0.0, "rounding_m": 0.001 },
+        { "disc_radius_m": 0.01, "position_m": [0.01, 0.0], "angle_rad": 0.5, "rounding_m": 0.002 },
+    ]);
+    assert_eq!((&scene["bodies"][0]["shapes"], &scene["bodies"][0]["shape"]), (&shapes, &json!(null)));
+    daemon.end();
+}
+
+#[test]
 fn every_message_of_the_stream_is_as_documented() {
     let (daemon, documented) = (Daemon::start(&[]), Documented::read());
     let mut stream = daemon.open_stream();

@@ -8,7 +8,7 @@ use nalgebra::Vector2;
 pub static TEMPLATE_SECTION: SectionSpec = SectionSpec {
     header: "[[template]]",
     about: "Pattern of a body, which `[[repeat]]` copies: the keys of a body without a position.",
-    keys: &body_keys::<14>(&[&TEMPLATE_NAME]),
+    keys: &body_keys::<15>(&[&TEMPLATE_NAME]),
     example: "[[template]]\nname = \"domino\"\nfixed = true\nshape = { disc_radius_m = 0.004 }\ncolour = \"slategray\"\n\n\
               [[repeat]]\ntemplate = \"domino\"\ncount = 5\nposition_m = [-0.04, 0.0]\nstep_m = [0.02, 0.0]\n",
 };

@@ -7,10 +7,11 @@ pub use limits::MAX_BODIES;
 #[cfg(test)]
 mod tests;
 
+use crate::math::rotate;
 use crate::scene::capacity;
 use crate::scene::decompose::{DecomposeError, convex_parts};
 use crate::scene::description::{
-    BodyDescription, PairDescription, SceneDescription, ShapeDescription, ToolDescription,
+    BodyDescription, PairDescription, PlacedShape, SceneDescription, ShapeDescription, ToolDescription,
 };
 use crate::scene::grid::Grid;
 use crate::scene::mass::{AreaProperties, Growth, box_corners};
@@ -172,17 +173,25 @@ fn tool(held: &ToolDescription, names: &Names, bodies: &[Body]) -> Result<Tool, 
 fn add_body(scene: &mut Scene, index: usize, body: &BodyDescription) -> Result<(), SceneError> {
     let at = At::body(index, &body.name);
     validate::body(&at, body)?;
-    let (properties, mut cores, radius_m) = shape(&at, body)?;
+    let shapes = (0..body.shapes.len()).map(|shape| placed_shape(index, body, shape));
+    let shapes = shapes.collect::<Result<Vec<Shape>, _>>()?;
+    let properties = AreaProperties::of_all(&shapes.iter().map(|shape| shape.properties).collect::<Vec<_>>());
     let (mass_kg, inertia_kg_m2) = mass(&at, body, &properties)?;
-    cores.iter_mut().flatten().for_each(|corner| *corner -= properties.centroid_m);
     let first = scene.pieces.len();
     let gyration_m = if body.fixed { f64::INFINITY } else { (inertia_kg_m2 / mass_kg).sqrt() };
-    let piece = |core: &Vec<_>| Piece { gyration_m, ..Piece::new(index as u32, core, radius_m) };
-    scene.pieces.extend(cores.iter().map(piece));
+    let mut ranges = Vec::with_capacity(shapes.len());
+    for Shape { mut cores, radius_m, .. } in shapes {
+        let start = scene.pieces.len();
+        cores.iter_mut().flatten().for_each(|corner| *corner -= properties.centroid_m);
+        let piece = |core: &Vec<_>| Piece { gyration_m, ..Piece::new(index as u32, core, radius_m) };
+        scene.pieces.extend(cores.iter().map(piece));
+        ranges.push(start..scene.pieces.len());
+    }
     scene.bodies.push(Body {
         name: body.name.clone(),
         fixed: body.fixed,
         pieces: first..scene.pieces.len(),
+        shapes: ranges,
         mass_kg,
         inertia_kg_m2,
         gravity_m_per_s2: scene.gravity_m_per_s2,
@@ -215,27 +224,49 @@ fn mass(at: &At, body: &BodyDescription, properties: &AreaProperties) -> Result<
     Ok((mass_kg, inertia_kg_m2))
 }
 
-/// Area properties, convex cores in the shape's frame, and the radius by which the cores are grown, m.
-type Shape = (AreaProperties, Vec<Vec<Vector2<f64>>>, f64);
+/// A shape that has been built.
+struct Shape {
+    properties: AreaProperties,
+    /// Corners of the convex cores, m.
+    cores: Vec<Vec<Vector2<f64>>>,
+    /// Radius by which the cores are grown, m.
+    radius_m: f64,
+}
 
-fn shape(at: &At, body: &BodyDescription) -> Result<Shape, SceneError> {
-    let rounding_m = body.rounding_m;
-    match &body.shape {
+/// Returns a shape of a body, in the body's frame.
+fn placed_shape(index: usize, body: &BodyDescription, shape: usize) -> Result<Shape, SceneError> {
+    let (at, placed) = (At::shape(index, body, shape), &body.shapes[shape]);
+    validate::shape(&at, placed)?;
+    let mut built = build_shape(&at, placed, placed.rounding_m.unwrap_or(body.rounding_m), body.fixed)?;
+    if !placed.is_at_origin() {
+        let (sine, cosine) = libm::sincos(placed.angle_rad);
+        let rotation = Vector2::new(cosine, sine);
+        built.properties = built.properties.placed(placed.position_m, rotation);
+        let corners = built.cores.iter_mut().flatten();
+        corners.for_each(|corner| *corner = placed.position_m + rotate(rotation, *corner));
+    }
+    Ok(built)
+}
+
+/// Returns a shape in its own frame.
+fn build_shape(at: &At, placed: &PlacedShape, rounding_m: f64, fixed: bool) -> Result<Shape, SceneError> {
+    let shape = |properties, cores, radius_m| Ok(Shape { properties, cores, radius_m });
+    match &placed.shape {
         ShapeDescription::Disc { radius_m } => {
             let radius_m = radius_m + rounding_m;
-            Ok((AreaProperties::of_disc(radius_m), vec![vec![Vector2::zeros()]], radius_m))
+            shape(AreaProperties::of_disc(radius_m), vec![vec![Vector2::zeros()]], radius_m)
         }
         ShapeDescription::Box { size_m } => {
-            Ok((AreaProperties::of_box(*size_m, rounding_m), vec![box_corners(*size_m).to_vec()], rounding_m))
+            shape(AreaProperties::of_box(*size_m, rounding_m), vec![box_corners(*size_m).to_vec()], rounding_m)
         }
         ShapeDescription::Capsule { length_m, radius_m } => {
             let (radius_m, end) = (radius_m + rounding_m, Vector2::new(0.5 * length_m, 0.0));
-            Ok((AreaProperties::of_capsule(*length_m, radius_m), vec![vec![-end, end]], radius_m))
+            shape(AreaProperties::of_capsule(*length_m, radius_m), vec![vec![-end, end]], radius_m)
         }
         ShapeDescription::Polygon { corners_m } => polygon(at, corners_m, rounding_m),
         ShapeDescription::Walls { points_m, thickness_m, closed } => {
             let walls = Walls::new(points_m, *thickness_m, *closed);
-            walls_of(at, walls.and_then(|walls| if body.fixed { Ok(walls) } else { walls.checked_apart() }), rounding_m)
+            walls_of(at, walls.and_then(|walls| if fixed { Ok(walls) } else { walls.checked_apart() }), rounding_m)
         }
     }
 }
@@ -244,14 +275,15 @@ fn polygon(at: &At, corners_m: &[Vector2<f64>], rounding_m: f64) -> Result<Shape
     let outline = tidy(corners_m).or_else(|error| at.fail("shape", error.to_string(), remedy_of_outline(error)))?;
     let parts = convex_parts(&outline).or_else(|error| at.fail("shape", error.to_string(), remedy_of_parts(error)))?;
     check_growth(at, &outline, rounding_m)?;
-    Ok((AreaProperties::of_polygon(&outline, rounding_m), parts, rounding_m))
+    Ok(Shape { properties: AreaProperties::of_polygon(&outline, rounding_m), cores: parts, radius_m: rounding_m })
 }
 
 fn walls_of(at: &At, walls: Result<Walls, WallsError>, rounding_m: f64) -> Result<Shape, SceneError> {
     let walls = walls.or_else(|error| at.fail("shape", error.to_string(), &error.remedy()))?;
     walls.outlines.iter().try_for_each(|outline| check_growth(at, outline, rounding_m))?;
     let outlines: Vec<&[Vector2<f64>]> = walls.outlines.iter().map(Vec::as_slice).collect();
-    Ok((AreaProperties::of_outlines(&outlines, rounding_m), walls.pieces, rounding_m))
+    let properties = AreaProperties::of_outlines(&outlines, rounding_m);
+    Ok(Shape { properties, cores: walls.pieces, radius_m: rounding_m })
 }
 
 fn check_growth(at: &At, outline: &[Vector2<f64>], rounding_m: f64) -> Result<(), SceneError> {

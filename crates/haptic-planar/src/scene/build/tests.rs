@@ -148,7 +148,9 @@ fn numbers_out_of_range_are_refused_where_they_stand() {
     let cases: [(&'static str, &[f64], Change); 11] = [
         ("position_m", &[1e4], |body, value| body.position_m.x = value),
         ("angle_rad", &[], |body, value| body.angle_rad = value),
-        ("shape", &[0.0, -1.0], |body, value| body.shape = ShapeDescription::Box { size_m: Vector2::new(1.0, value) }),
+        ("shape", &[0.0, -1.0], |body, value| {
+            body.shapes[0].shape = ShapeDescription::Box { size_m: Vector2::new(1.0, value) }
+        }),
         ("rounding_m", &[-1e-3], |body, value| body.rounding_m = value),
         ("density_kg_per_m2", &[0.0, -1.0], |body, value| body.density_kg_per_m2 = value),
         ("mass_kg", &[0.0, -1.0], |body, value| body.mass_kg = Some(value)),
@@ -174,7 +176,7 @@ fn shapes_without_size_are_refused() {
         ShapeDescription::Polygon { corners_m: points(&[[0.0, 0.0], [1.0, 0.0]]) },
     ];
     for shape in shapes {
-        assert_refused(Place::Body(0, "shape"), |description| description.bodies[0].shape = shape);
+        assert_refused(Place::Body(0, "shape"), |description| description.bodies[0].shapes[0].shape = shape);
     }
 }
 

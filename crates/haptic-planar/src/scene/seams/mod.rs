@@ -6,8 +6,8 @@
 //! directions in which it can still be touched, and each edge a flag for whether neighbours cover it.
 //!
 //! Neighbours are fixed pieces of one layer, compared in the world frame, and pieces of one dynamic body, compared in
-//! its frame. Rounded pieces are compared by their cores if their radii are equal, as those of one body are. Discs,
-//! capsules and pieces with different radii have no flush joints and are skipped.
+//! its frame. Rounded pieces are compared by their cores if their radii are equal. Discs, capsules and pieces with
+//! different radii are skipped; the rules for level pairs keep a tool from catching where they are flush.
 
 mod cut;
 #[cfg(test)]

@@ -44,6 +44,7 @@ impl World {
             name: format!("body {body}"),
             fixed,
             pieces: first..self.pieces.len(),
+            shapes: Vec::new(),
             mass_kg: f64::INFINITY,
             inertia_kg_m2: f64::INFINITY,
             reach_m: 0.0,

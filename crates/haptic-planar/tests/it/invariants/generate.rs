@@ -211,7 +211,7 @@ fn horseshoe(half: f64) -> (ShapeDescription, f64, f64) {
 fn tool(random: &mut Random, bodies: &[BodyDescription]) -> ToolDescription {
     let dynamic: Vec<&BodyDescription> = bodies.iter().filter(|body| !body.fixed).collect();
     let body = dynamic[random.index(dynamic.len())];
-    let size = match &body.shape {
+    let size = match &body.shapes[0].shape {
         ShapeDescription::Disc { radius_m } => *radius_m,
         ShapeDescription::Box { size_m } => size_m.amin() / 2.0,
         ShapeDescription::Polygon { corners_m } => corners_m.iter().map(|c| c.norm()).fold(f64::INFINITY, f64::min),
