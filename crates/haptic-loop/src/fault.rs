@@ -197,29 +197,28 @@ fn distinguishable(value: f64, limit: f64) -> String {
     (3..=9).map(|decimals| format!("{value:.decimals$}")).find(|text| !looks_alike(text)).unwrap_or(value.to_string())
 }
 
-/// Writes which motors moved the handle the wrong way, and the two keys that correct each of them.
+/// Writes which motors moved the handle the wrong way, and the keys that correct them. The keys may be set already.
 fn write_reversed(f: &mut fmt::Formatter<'_>, motors: &MotorSet) -> fmt::Result {
     let MotorSet { first, second, are_arms } = motors;
     if *are_arms {
         return write!(
             f,
             "{motors} moved against the motor: exchange \"cw\" and \"ccw\" for {motors} in motor_directions of the device \
-             file, or in encoder_directions if the picture does not follow the hand"
+             file, which `hapticd identify` writes, or in encoder_directions if the picture does not follow the hand"
         );
     }
-    write!(f, "{motors} moved against the motor: write ")?;
-    for (is_reversed, axis) in [(*first, "x"), (*second, "y")] {
-        if is_reversed {
-            write!(
-                f,
-                "reverse_force_{axis} = true, or reverse_position_{axis} = true if the picture moves against the hand"
-            )?;
-        }
-        if is_reversed && axis == "x" && *second {
-            write!(f, ", and ")?;
-        }
-    }
-    write!(f, ", into the device file")
+    let keys = |of: &str| match (first, second) {
+        (true, true) => format!("{of}_x and {of}_y"),
+        (true, false) => format!("{of}_x"),
+        (false, _) => format!("{of}_y"),
+    };
+    write!(
+        f,
+        "{motors} moved against the motor: change {} (false if it is missing) in the device file, or {} instead if the \
+         picture moves against the hand",
+        keys("reverse_force"),
+        keys("reverse_position")
+    )
 }
 
 fn write_device_fault(f: &mut fmt::Formatter<'_>, code: &FaultCode) -> fmt::Result {

@@ -9,13 +9,12 @@
 //! All quantities are in the device frame.
 
 mod checkpoint;
+mod nudge;
 
 use crate::engagement::{Engagement, Phase};
 use crate::fault::Fault;
-use crate::motor_set::MotorSet;
 use crate::reading_monitor::{HandReading, Validity, stale_after_s};
 use crate::settings::Safety;
-use crate::sign_check::{NUDGE_N, NUDGE_TICKS};
 use haptic_coupling::coupling::RAMP_S;
 use haptic_coupling::model::WorstAxisModel;
 use haptic_coupling::tank::{RESERVE_J, StoredEnergy, Tank, TankSettings, clamp_norm, project_onto_segment};
@@ -23,6 +22,7 @@ use haptic_device::{WriteError, WriteOutcome};
 use haptic_planar::math::equal;
 use haptic_planar::tick::TICK_S;
 use nalgebra::Vector2;
+use nudge::Nudge;
 
 /// Number of consecutive overruns that counts as a fault, because the loop can no longer keep up.
 pub const OVERRUNS_IN_A_ROW: u32 = 20;
@@ -229,24 +229,6 @@ impl Guard {
         }
     }
 
-    /// Returns the permitted force in a tick of the sign check, which requests `nudge_n` for the handle. Everything that
-    /// ends a force ends a nudge; the tank does not pay for it, because its magnitude and its duration are limited.
-    /// Real-time: constant.
-    #[cold]
-    pub fn admit_nudge(&mut self, request: &ForceRequest, hand: &HandReading, nudge_n: Vector2<f64>) -> Admission {
-        let admission = self.admit(request, hand);
-        let is_quiet = self.active_fault.is_none() && self.is_off() && matches!(hand.validity, Validity::Good);
-        let allowed_n = clamp_norm(nudge_n.map(|axis_n| axis_n.clamp(-NUDGE_N, NUDGE_N)), self.clamp.now_n);
-        let is_in_time = self.nudge.advance(allowed_n, request.periods);
-        Admission { force_n: if is_quiet && is_in_time { allowed_n } else { admission.force_n }, ..admission }
-    }
-
-    /// Ends all force until the end of the run, because of reversed motors. Real-time: constant.
-    pub fn reject(&mut self, motors: MotorSet) {
-        self.nudge.reversed = Some(Fault::ReversedAxis(motors));
-        self.engagement.stop();
-    }
-
     /// Records the outcome of the write. If the force was not sent, the previous one still acts; a failed write is a
     /// fault in the next tick, and a device that stays busy interrupts the force. A disconnected device exerts no
     /// force, because it has no power or its watchdog has expired. Motion of its handle therefore withdraws no energy
@@ -444,25 +426,6 @@ struct Recovery {
     level_j: f64,
     /// Missing work of the hand that the tank may still be given, J; at first what covers the largest force.
     missing_j: f64,
-}
-
-/// The nudge of the sign check.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Nudge {
-    /// Periods since the first force; zero before it.
-    periods: u32,
-    /// Fault of reversed motors, if any have been found.
-    reversed: Option<Fault>,
-}
-
-impl Nudge {
-    /// Advances the time and returns whether a force is permitted now.
-    fn advance(&mut self, force_n: Vector2<f64>, periods: u32) -> bool {
-        if self.periods > 0 || force_n != Vector2::zeros() {
-            self.periods = self.periods.saturating_add(periods);
-        }
-        self.periods <= NUDGE_TICKS
-    }
 }
 
 /// A force limit that rises immediately and falls over [`RAMP_S`]: the coupling ramps too, and a sudden fall would be

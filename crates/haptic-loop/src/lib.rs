@@ -6,6 +6,7 @@
 //! - [`scene_hand`]: the simulated hand of a scene and its path.
 //! - [`sign_check`]: checks the signs of motors and encoders before the first force.
 //! - [`guard`]: the only gate before the device, with its [`engagement`]; every [`fault`] leads to zero force there.
+//!   [`motor_set`] names motors in faults and warnings.
 //! - [`report`], [`columns`], [`snapshot`], [`black_box`]: the data of a tick for traces, viewers and diagnosis.
 //! - [`settings`], [`command`], [`control`]: the initial settings, the commands applied between ticks, and the reasons
 //!   for rejecting a request.

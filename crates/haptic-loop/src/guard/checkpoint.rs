@@ -1,12 +1,13 @@
 //! The guard in a checkpoint.
 
-use super::{Clamp, Guard, GuardCounters, Nudge, Recovery};
+use super::{Clamp, Guard, GuardCounters, Recovery};
 use crate::fault::Fault;
 use haptic_planar::checkpoint::Archive;
 
 impl Guard {
-    /// Archives or restores all values except the nudge ([`Self::carry_nudge`]), the device model, which does not change, and values derived from the
-    /// limits ([`Guard::set_limits`]) or from the world and the mapping ([`Guard::set_load`]). Real-time: constant.
+    /// Archives or restores all values except the nudge ([`Self::carry_nudge`]), the device model, which does not
+    /// change, and values derived from the limits ([`Guard::set_limits`]) or from the world and the mapping
+    /// ([`Guard::set_load`]). Real-time: constant.
     pub fn carry(&mut self, archive: &mut impl Archive) {
         let Self {
             device: _,
@@ -38,12 +39,5 @@ impl Guard {
         archive.vector(withheld_by_ramp_n);
         archive.vector(given_before_n);
         [stale, faults, clamped, cut].into_iter().for_each(|count| archive.word(count));
-    }
-
-    /// Archives or restores the state of the nudge. Real-time: constant.
-    pub fn carry_nudge(&mut self, archive: &mut impl Archive) {
-        let Nudge { periods, reversed } = &mut self.nudge;
-        archive.count(periods);
-        Fault::carry(reversed, archive);
     }
 }

@@ -11,6 +11,7 @@ use haptic_loop::engagement::Phase;
 use haptic_loop::fault::Fault;
 use haptic_loop::motor_set::MotorSet;
 use haptic_loop::report::TickReport;
+use haptic_loop::settings::Settings;
 use haptic_loop::sign_check::{Motors, NUDGE_N, Sign};
 use haptic_loop::tick::HapticLoop;
 use haptic_planar::checkpoint::Checkpoint;
@@ -57,9 +58,13 @@ impl Case {
 
 /// Returns a loop that checks the signs of two axes.
 fn checked(device: Box<dyn Device>, encoder_step_m: f64) -> HapticLoop {
+    checked_with(device, encoder_step_m, &settings(400.0, 0.1))
+}
+
+fn checked_with(device: Box<dyn Device>, encoder_step_m: f64, settings: &Settings) -> HapticLoop {
     let motors = Motors { count: 2, linkage: None, encoder_step_m };
     let world = world(&floor_and_tool(0.0));
-    HapticLoop::new(device, &WorstAxisModel::default(), world, &settings(400.0, 0.1)).unwrap().with_sign_check(motors)
+    HapticLoop::new(device, &WorstAxisModel::default(), world, settings).unwrap().with_sign_check(motors)
 }
 
 fn plain() -> Box<dyn Device> {
@@ -179,6 +184,21 @@ fn the_nudge_is_weak_and_short_and_the_ramp_starts_within_a_second() {
 }
 
 #[test]
+fn the_nudge_rises_no_faster_than_the_slew_limit() {
+    let mut settings = settings(400.0, 0.1);
+    settings.safety.slew_n_per_s = 50.0;
+    let mut rendering = checked_with(plain(), 1e-5, &settings);
+    let (mut last_n, mut rises) = (0.0_f64, 0);
+    run(&mut rendering, ENDED, |report| {
+        let effort_n = report.effort_n.norm();
+        assert!(effort_n <= last_n + 0.05 + 1e-12, "tick {}: {last_n} N to {effort_n} N", report.tick);
+        rises += u32::from(effort_n > last_n);
+        last_n = effort_n;
+    });
+    assert!(rises > 8, "{rises}");
+}
+
+#[test]
 fn signs_are_not_checked_again_after_a_fault_a_pause_or_a_stop() {
     let faults =
         FaultPlan { scheduled: vec![(1500, InjectedFault::Jump { distance_m: 0.05 })], ..FaultPlan::default() };
@@ -234,13 +254,7 @@ fn a_loop_continues_from_a_checkpoint_in_the_middle_of_the_check() {
         readings.push(report.reading);
         efforts.push((report.effort_n, report.fault));
     });
-    let motors = Motors { count: 2, linkage: None, encoder_step_m: 1e-5 };
-    let replay = Replayed { device: plain(), readings: readings.into_iter() };
-    let world = world(&floor_and_tool(0.0));
-    let settings = settings(400.0, 0.1);
-    let mut again = HapticLoop::new(Box::new(replay), &WorstAxisModel::default(), world, &settings)
-        .unwrap()
-        .with_sign_check(motors);
+    let mut again = checked(Box::new(Replayed { device: plain(), readings: readings.into_iter() }), 1e-5);
     again.read_checkpoint(&image).unwrap();
     let mut repeated = Vec::new();
     run(&mut again, 400, |report| repeated.push((report.effort_n, report.fault)));

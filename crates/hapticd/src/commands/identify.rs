@@ -164,7 +164,7 @@ impl Found<'_> {
         if let Some(motors) = self.reversed {
             _ = writeln!(
                 text,
-                "{motors} moved against the motor: reverse_force is set; set reverse_position instead if the picture moves against the hand"
+                "{motors} moved against the motor: reverse_force is changed in the file; change reverse_position instead if the picture moves against the hand"
             );
         }
         for (index, axis) in self.axes.iter().enumerate() {

@@ -357,9 +357,9 @@ fn sign_of(bench: &Bench, index: usize) -> (Option<i32>, String, String) {
 #[test]
 fn a_reversed_motor_or_encoder_ends_the_run_until_its_key_is_set() {
     for (emulated, kind, flag, axis, named, key) in [
-        ("native-1dof", "serial", "--reverse-encoder", "x", "reverse_position_x = true", "reverse_position_x = true"),
-        ("native-2dof", "serial", "--reverse-motor", "y", "reverse_force_y = true", "reverse_force_y = true"),
-        ("odrive", "odrive", "--reverse-motor", "x", "reverse_force_x = true", "reverse_force_x = true"),
+        ("native-1dof", "serial", "--reverse-encoder", "x", "reverse_position_x", "reverse_position_x = true"),
+        ("native-2dof", "serial", "--reverse-motor", "y", "reverse_force_y", "reverse_force_y = true"),
+        ("odrive", "odrive", "--reverse-motor", "x", "reverse_force_x", "reverse_force_x = true"),
         (
             "haply-2diy",
             "haply-2diy",
