@@ -68,9 +68,8 @@ impl Default for DeviceConfig {
 
 impl DeviceConfig {
     /// Returns the linkage between motors and handle; `None` if each motor drives an axis of the device frame.
-    pub fn linkage(&self) -> Option<&'static Pantograph> {
-        let variant = self.kind.variants.iter().position(|variant| Some(*variant) == self.variant)?;
-        self.kind.linkages.get(variant)
+    pub fn linkage(&self) -> Option<Pantograph> {
+        self.kind.linkage.zip(self.variant).and_then(|(linkage, variant)| linkage(variant))
     }
 
     /// Largest force of the device, N. The weaker axis limits the whole vector.
@@ -159,13 +158,17 @@ pub enum Rotation {
 
 impl Rotation {
     /// Both directions with their names in device files.
-    pub const NAMED: [(&'static str, Self); 2] = [("cw", Self::Clockwise), ("ccw", Self::Anticlockwise)];
+    pub const NAMED: [(&'static str, Self); 2] =
+        [(Self::Clockwise.name(), Self::Clockwise), (Self::Anticlockwise.name(), Self::Anticlockwise)];
+    /// Names of the directions in device files.
+    pub const NAMES: [&'static str; 2] = [Self::Clockwise.name(), Self::Anticlockwise.name()];
+
     /// Name in device files.
     pub const fn name(self) -> &'static str {
-        Self::NAMES[match self {
-            Self::Clockwise => 0,
-            Self::Anticlockwise => 1,
-        }]
+        match self {
+            Self::Clockwise => "cw",
+            Self::Anticlockwise => "ccw",
+        }
     }
 
     /// The other direction.
@@ -176,9 +179,6 @@ impl Rotation {
             Self::Anticlockwise => Self::Clockwise,
         }
     }
-
-    /// Names of the directions in device files.
-    pub const NAMES: [&'static str; 2] = [Self::NAMED[0].0, Self::NAMED[1].0];
 }
 
 /// Settings of the two arms of a linkage; `None` for those of its variant.

@@ -18,8 +18,9 @@ pub struct KindSpec {
     pub keys: &'static [&'static str],
     /// Permitted values of the key `variant`; the first is the default.
     pub variants: &'static [&'static str],
-    /// Linkage between motors and handle of each variant; empty if each motor drives an axis of the device frame.
-    pub linkages: &'static [Pantograph],
+    /// Returns the linkage between motors and handle of a variant; `None` if each motor drives an axis of the device
+    /// frame.
+    pub linkage: Option<fn(variant: &str) -> Option<Pantograph>>,
 }
 
 /// Compares kinds by name.
@@ -49,7 +50,7 @@ pub static REPLAY: KindSpec = KindSpec::software("replay", "a recording played b
 
 impl KindSpec {
     const fn software(name: &'static str, about: &'static str) -> Self {
-        Self { name, about, is_hardware: false, axes: None, keys: &[], variants: &[], linkages: &[] }
+        Self { name, about, is_hardware: false, axes: None, keys: &[], variants: &[], linkage: None }
     }
 
     /// Whether a key of a device file that does not apply to every kind applies to this one.

@@ -2,10 +2,10 @@
 //!
 //! Read [`contract`] first: it is the whole interface between the tick and any hardware. [`kind`] defines the device
 //! kinds, and [`config`] holds the checked contents of a device file. [`mapping`] converts between the device frame and
-//! the world frame, [`pantograph`] contains the kinematics of five-bar linkages, and [`velocity`] estimates velocities from quantised positions. [`simulated`] is a device model
-//! with a simulated hand, [`prescribed`] is a device that follows a given motion, [`paced`] wraps a device that cannot
-//! be served in every tick, [`reversed`] corrects reversed motors and encoders, and [`faulty`] injects faults into a
-//! device. Devices with I/O are in `haptic-backends`.
+//! the world frame, [`pantograph`] contains the kinematics of five-bar linkages, and [`velocity`] estimates velocities
+//! from quantised positions. [`simulated`] is a device model with a simulated hand, [`prescribed`] is a device that
+//! follows a given motion, [`paced`] wraps a device that cannot be served in every tick, [`reversed`] corrects reversed
+//! motors and encoders, and [`faulty`] injects faults into a device. Devices with I/O are in `haptic-backends`.
 //!
 //! ```
 //! use haptic_device::{Device, DeviceModel, Effort, HandModel, Health, MonotonicNs, SimulatedDevice};

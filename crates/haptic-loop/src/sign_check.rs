@@ -35,8 +35,8 @@ const WATCH: u32 = 240;
 /// Ticks from the first to the last force of the check.
 pub const NUDGE_TICKS: u32 = (PUSHES as u32 - 1) * PERIOD + PUSH;
 
-/// Directions of the pushes of each axis. They alternate, so that what the hand returns of one push adds to
-/// the next, and are even, so that a free handle stops.
+/// Directions of the pushes of each axis. They alternate, so that what the hand returns of one push adds to the next,
+/// and their number is even, so that a free handle stops.
 const AXIS_PATTERNS: [[f64; PUSHES]; MAX_AXES] = [[1.0, -1.0, 1.0, -1.0, 0.0], [-1.0, 1.0, -1.0, 1.0, 0.0]];
 /// Directions of the pushes of each arm; zero while the other one pushes.
 const ARM_PATTERNS: [[f64; PUSHES]; MAX_AXES] = [[1.0, -1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, -1.0, 1.0]];
@@ -96,7 +96,7 @@ pub struct Motors {
     /// Number of motors.
     pub count: usize,
     /// Linkage between motors and handle; `None` if each motor drives an axis of the device frame.
-    pub linkage: Option<&'static Pantograph>,
+    pub linkage: Option<Pantograph>,
     /// Encoder step at the handle, m.
     pub encoder_step_m: f64,
 }

@@ -46,7 +46,7 @@ pub static EVDEV: KindSpec = KindSpec {
     axes: None,
     keys: JOYSTICK_KEYS,
     variants: &[],
-    linkages: &[],
+    linkage: None,
 };
 
 /// Function that finds the configured device among the connected ones.

@@ -87,7 +87,7 @@ pub static HID_PID: KindSpec = KindSpec {
     axes: None,
     keys: JOYSTICK_KEYS,
     variants: &[],
-    linkages: &[],
+    linkage: None,
 };
 
 /// Device-file keys of joysticks, including those with a kernel driver.

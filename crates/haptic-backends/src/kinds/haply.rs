@@ -7,7 +7,7 @@ use haptic_device::DeviceConfig;
 pub(super) static BACKEND: Backend = Backend { spec: &HAPLY_2DIY, open, recognise: None };
 
 fn open(config: &DeviceConfig, context: &OpenContext) -> OpenResult {
-    let variant = config.variant.and_then(HaplyVariant::by_name).unwrap_or(HaplyVariant::ALL[0]).with(&config.arms);
+    let variant = HaplyVariant::of(config);
     tracing::info!("the arm must stand at its home stop during setup");
     line::open(config, context, |monitor| Box::new(HaplyProtocol::new(variant, monitor)))
 }

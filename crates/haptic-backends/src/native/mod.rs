@@ -29,7 +29,7 @@ pub static SERIAL: KindSpec = KindSpec {
     axes: None,
     keys: &["port", "baud", "serial_number", "lever_m", "watchdog_s"],
     variants: &[],
-    linkages: &[],
+    linkage: None,
 };
 
 /// Device kind of boards that use the native protocol in HID reports.
@@ -40,7 +40,7 @@ pub static HID_NATIVE: KindSpec = KindSpec {
     axes: None,
     keys: &["path", "vendor_id", "product_id", "serial_number", "lever_m", "watchdog_s"],
     variants: &[],
-    linkages: &[],
+    linkage: None,
 };
 
 /// Settings of a session.

@@ -15,7 +15,7 @@ use crate::link_monitor::LinkMonitor;
 use crate::protocol::{Handshake, Protocol, TxBytes};
 use handshake::HaplyHandshake;
 use haptic_device::config::{ArmSettings, Rotation};
-use haptic_device::{KindSpec, MonotonicNs, Pantograph};
+use haptic_device::{DeviceConfig, KindSpec, MonotonicNs, Pantograph};
 use nalgebra::Vector2;
 use std::sync::Arc;
 
@@ -43,9 +43,10 @@ pub static HAPLY_2DIY: KindSpec = KindSpec {
         "counts_per_turn",
     ],
     variants: &VARIANTS,
-    linkages: &LINKAGES,
+    linkage: Some(|variant| HaplyVariant::by_name(variant).map(|variant| variant.linkage)),
 };
 
+/// Names of the variants.
 const VARIANTS: [&str; HaplyVariant::ALL.len()] = {
     let mut variants = [""; HaplyVariant::ALL.len()];
     let mut index = 0;
@@ -54,15 +55,6 @@ const VARIANTS: [&str; HaplyVariant::ALL.len()] = {
         index += 1;
     }
     variants
-};
-const LINKAGES: [Pantograph; HaplyVariant::ALL.len()] = {
-    let mut linkages = [Pantograph::HAPLY_V3; HaplyVariant::ALL.len()];
-    let mut index = 0;
-    while index < linkages.len() {
-        linkages[index] = HaplyVariant::ALL[index].linkage;
-        index += 1;
-    }
-    linkages
 };
 
 /// A variant of the Haply 2diy.
@@ -146,8 +138,12 @@ impl HaplyVariant {
         Self::ALL.into_iter().find(|known| known.variant == variant)
     }
 
-    /// Returns the variant with the settings that a device file gives instead of its own.
-    pub fn with(self, arms: &ArmSettings) -> Self {
+    /// Returns the variant of a device file, with the settings that the file gives instead of those of the variant.
+    pub fn of(config: &DeviceConfig) -> Self {
+        config.variant.and_then(Self::by_name).unwrap_or(Self::ALL[0]).with(&config.arms)
+    }
+
+    fn with(self, arms: &ArmSettings) -> Self {
         let home_deg = arms.home_rad.map(|home_rad| home_rad.map(|angle_rad| angle_rad.to_degrees() as f32));
         let counts_per_turn = arms.counts_per_turn.map(|counts| counts.map(|counts| counts as f32));
         Self {

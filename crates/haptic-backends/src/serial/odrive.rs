@@ -30,7 +30,7 @@ pub static ODRIVE: KindSpec = KindSpec {
     axes: Some(1),
     keys: &["port", "baud", "serial_number", "lever_m", "watchdog_s"],
     variants: &[],
-    linkages: &[],
+    linkage: None,
 };
 
 /// Settings of an ODrive.

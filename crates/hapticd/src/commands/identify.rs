@@ -103,8 +103,7 @@ fn measured(setup: &mut Setup, arguments: &IdentifyArguments) -> Result<Measured
 
 /// Writes a device file with the directions of reversed motors corrected, and returns what is to be done next.
 fn write_reversed_arms(setup: &Setup, motors: MotorSet, arguments: &IdentifyArguments) -> Result<Failure, Failure> {
-    let variant = setup.device.variant.and_then(HaplyVariant::by_name).unwrap_or(HaplyVariant::ALL[0]);
-    let directions = variant.with(&setup.device.arms).motor_directions;
+    let directions = HaplyVariant::of(&setup.device).motor_directions;
     let text = device_text::with_reversed_arms(&setup.sources.device.text, motors, directions)?;
     atomic_write::write(&arguments.out, text.as_bytes())?;
     let out = arguments.out.display();

@@ -267,7 +267,7 @@ impl OdriveHandshake {
         self.outcome = Some(Err(HandshakeError::Refused(text)));
     }
 
-    /// Goes on to the next question about a property that the firmware has.
+    /// Moves to the next question whose property the firmware has.
     fn proceed(&mut self) {
         let mut later = ORDER.into_iter().skip_while(|&question| question != self.question).skip(1);
         if let Some(next) = later.find(|next| next.property(self.dialect).is_some()) {
