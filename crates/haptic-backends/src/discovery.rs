@@ -69,14 +69,14 @@ pub fn found() -> Vec<Found> {
 
 /// Like [`found`], but with `root` instead of `/` as the root directory, for tests.
 pub fn found_under(root: &Path) -> Vec<Found> {
-    let wholes = usb::wholes_under(root);
-    let driven = wholes.iter().filter(|whole| whole.found.can_be_driven());
-    let taken: Vec<PathBuf> = driven.filter_map(|whole| usb_port::usb_device_of(whole.folder.as_ref()?)).collect();
+    let listed = usb::list_under(root);
+    let driven = listed.iter().filter(|device| device.found.can_be_driven());
+    let taken: Vec<PathBuf> = driven.filter_map(|device| usb_port::usb_device_of(device.folder.as_ref()?)).collect();
     let ports = usb_port::list_in(root);
     // A port of a driven HID or input device is its console.
     let separate = ports.iter().filter(|port| !taken.contains(&port.usb_device));
     let found = separate.filter_map(|port| serial_port(root, port));
-    found.chain(wholes.into_iter().map(|whole| whole.found)).collect()
+    found.chain(listed.into_iter().map(|device| device.found)).collect()
 }
 
 fn texts(unknown: &[Unknown]) -> Vec<String> {

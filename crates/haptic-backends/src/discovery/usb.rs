@@ -11,27 +11,27 @@ use crate::kinds::{Candidate, Recognised, recognise};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A listed device and its `/sys` folder.
-pub struct Whole {
+/// A device and its `/sys` folder.
+pub struct Listed {
     pub folder: Option<PathBuf>,
     pub found: Found,
 }
 
 /// Lists the HID and input devices, with `root` as the root directory.
-pub fn wholes_under(root: &Path) -> Vec<Whole> {
-    let mut wholes: Vec<Whole> = hidraw::list_in(root).iter().filter_map(|info| whole(root, info)).collect();
+pub fn list_under(root: &Path) -> Vec<Listed> {
+    let mut listed: Vec<Listed> = hidraw::list_in(root).iter().filter_map(|info| hid_device(root, info)).collect();
     for info in node::list_in(root) {
         let Some(found) = input_device(root, &info) else { continue };
         let folder = folder_of(root, "input", &info.path);
-        let contains = |whole: &Whole| Some(folder.as_ref()?.starts_with(whole.folder.as_ref()?));
-        let is_part = |whole: &&mut Whole| contains(whole) == Some(true);
-        match wholes.iter_mut().find(is_part) {
-            Some(whole) if whole.found.can_be_driven() => {}
-            Some(whole) => whole.found = found,
-            None => wholes.push(Whole { found, folder }),
+        let contains = |hid: &Listed| Some(folder.as_ref()?.starts_with(hid.folder.as_ref()?));
+        let is_same = |hid: &&mut Listed| contains(hid) == Some(true);
+        match listed.iter_mut().find(is_same) {
+            Some(hid) if hid.found.can_be_driven() => {}
+            Some(hid) => hid.found = found,
+            None => listed.push(Listed { found, folder }),
         }
     }
-    wholes
+    listed
 }
 
 /// Returns the `/sys` folder of the device behind a node. `class` is the device class in `/sys/class`: `hidraw` for
@@ -40,7 +40,7 @@ fn folder_of(root: &Path, class: &str, node: &Path) -> Option<PathBuf> {
     fs::canonicalize(root.join("sys/class").join(class).join(node.file_name()?).join("device")).ok()
 }
 
-fn whole(root: &Path, info: &HidrawInfo) -> Option<Whole> {
+fn hid_device(root: &Path, info: &HidrawInfo) -> Option<Listed> {
     let (backend, recognised, problem) = match recognise(&Candidate::Hid(info)) {
         Some((kind, recognised)) => (kind.name, recognised, None),
         None => (NO_BACKEND, Recognised::default(), Some(problem(info)?)),
@@ -56,7 +56,7 @@ fn whole(root: &Path, info: &HidrawInfo) -> Option<Whole> {
         unknown: texts(&recognised.unknown),
         missing: problem.into_iter().chain(missing_rights(&below(root, &info.path))).collect(),
     };
-    Some(Whole { folder: folder_of(root, "hidraw", &info.path), found })
+    Some(Listed { folder: folder_of(root, "hidraw", &info.path), found })
 }
 
 fn input_device(root: &Path, info: &NodeInfo) -> Option<Found> {
